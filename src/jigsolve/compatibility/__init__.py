@@ -1,0 +1,1 @@
+"""How well sides of pieces fit: measures, costs, candidates."""

@@ -1,0 +1,143 @@
+"""The exact best candidates of every side, best first, and best buddies; never a table of all pairs."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import inlined, kernel
+from ..threads import Threads
+from .costs import SCALE, cost_of, squared_distance, squared_distance_below
+
+# Rows of one matrix product: large enough for the product's speed, small enough to stay in the cache.
+BLOCK_ROWS = 512
+# How many more than asked for are taken from the rounded product, so that rounding rarely costs a second look.
+MARGIN = 8
+
+
+class Compatibility(NamedTuple):
+    """All that the search knows of the pieces. Sides are numbered 4 * piece + direction."""
+
+    candidates: NDArray[np.int32]
+    """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
+    costs: NDArray[np.float32]
+    """(sides, k): what those candidates cost."""
+    buddies: NDArray[np.int32]
+    """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
+    features: NDArray[np.int32]
+    """(sides, length): what any other cost is computed from (see `costs`)."""
+
+
+def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) -> Compatibility:
+    """Find the `keep` cheapest candidates of every side.
+
+    Costs are estimated block by block with a matrix product, |a|^2 + |b|^2 - 2ab, whose rounding error is
+    bounded; the best are then computed exactly, and a side whose list the error could touch is searched whole.
+    """
+    pieces = len(features) // 4
+    keep = min(keep, pieces - 1)
+    candidates = np.empty((4 * pieces, keep), dtype=np.int32)
+    costs = np.empty((4 * pieces, keep), dtype=np.float32)
+    if keep > 0:
+        rounded = features / np.float32(SCALE)
+        squares = np.einsum("sf,sf->s", rounded, rounded)
+        error = _estimate_error(rounded.shape[1], squares)
+        for direction, first, estimates in _blocks_of_estimates(rounded, squares):
+            threads.run(
+                len(estimates),
+                lambda begin, end, d=direction, f=first, e=estimates: select_candidates(
+                    features, e, d, f, error, candidates, costs, begin, end
+                ),
+            )
+    return Compatibility(candidates, costs, _best_buddies(candidates, pieces), features)
+
+
+def _blocks_of_estimates(
+    features: NDArray[np.float32], squares: NDArray[np.float32]
+) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+    """Yield (direction, first piece, estimated squared costs of its block of pieces against all pieces)."""
+    by_direction = features.reshape(-1, 4, features.shape[1]).swapaxes(0, 1).copy()
+    squares_by_direction = squares.reshape(-1, 4).T
+    for direction in range(4):
+        own, other = by_direction[direction], by_direction[direction ^ 2]
+        for first in range(0, len(own), BLOCK_ROWS):
+            rows = slice(first, first + BLOCK_ROWS)
+            estimates = (-2 * own[rows]) @ other.T
+            estimates += squares_by_direction[direction, rows, np.newaxis]
+            estimates += squares_by_direction[direction ^ 2]
+            yield direction, first, estimates
+
+
+def _estimate_error(length: int, squares: NDArray[np.float32]) -> float:
+    """Bound how far an estimate and the exact squared distance can be apart.
+
+    A float32 inner product of `length` terms is off by at most length * 2^-24 * |a||b|, and |a||b| is at most the
+    largest |a|^2. Two such errors in the squares, two in the product; rounding the features and adding up is less
+    than as much again.
+    """
+    return float(8 * (length + 4) * 2.0**-24 * squares.max(initial=0.0))
+
+
+def _best_buddies(candidates: NDArray[np.int32], pieces: int) -> NDArray[np.int32]:
+    if candidates.shape[1] == 0:
+        return np.full((pieces, 4), -1, dtype=np.int32)
+    best = candidates[:, 0]
+    mutual = best[best] == np.arange(4 * pieces)
+    return np.where(mutual, best >> 2, -1).reshape(pieces, 4).astype(np.int32)
+
+
+@inlined
+def insert(values, sides, count, value, side):
+    """Insert into a sorted list of at most len(values), behind equals; return the new count.
+
+    The caller has made sure that there is room or that `value` is below the last.
+    """
+    position = min(count, len(values) - 1)
+    while position > 0 and values[position - 1] > value:
+        values[position] = values[position - 1]
+        sides[position] = sides[position - 1]
+        position -= 1
+    values[position] = value
+    sides[position] = side
+    return min(count + 1, len(values))
+
+
+@kernel
+def select_candidates(features, estimates, direction, first, error, candidates, costs, begin, end):
+    """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
+
+    Invariant: whatever the short list leaves out is estimated at its last entry or above, hence is at least that
+    less the error. If the last candidate kept is below this, the list is exact; if not, all pieces are looked at.
+    """
+    pieces = estimates.shape[1]
+    keep = candidates.shape[1]
+    opposite = direction ^ 2
+    short = min(keep + MARGIN, pieces - 1)
+    rough = np.empty(short, np.float32)
+    rough_sides = np.empty(short, np.int32)
+    squares = np.empty(keep, np.int64)
+    for row in range(begin, end):
+        piece = first + row
+        side = 4 * piece + direction
+        count = 0
+        for other in range(pieces):
+            estimate = estimates[row, other]
+            if (count < short or estimate < rough[short - 1]) and other != piece:
+                count = insert(rough, rough_sides, count, estimate, 4 * other + opposite)
+        # Equal distances go by number: insert() keeps the order in which equals come.
+        kept = 0
+        for other_side in np.sort(rough_sides):
+            square = squared_distance(features, side, other_side)
+            if kept < keep or square < squares[keep - 1]:
+                kept = insert(squares, candidates[side], kept, square, other_side)
+        if short < pieces - 1 and squares[keep - 1] >= (rough[short - 1] - error) * SCALE * SCALE:
+            kept = 0
+            for other in range(pieces):
+                if other != piece:
+                    bound = squares[keep - 1] if kept == keep else np.int64(2**62)
+                    square = squared_distance_below(features, side, 4 * other + opposite, bound)
+                    if square < bound:
+                        kept = insert(squares, candidates[side], kept, square, 4 * other + opposite)
+        for k in range(keep):
+            costs[side, k] = cost_of(squares[k])

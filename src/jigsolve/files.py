@@ -1,0 +1,64 @@
+"""Writing files whole or not at all, and never over an existing one unasked."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import uuid4
+
+from .errors import InputError, OutputError
+
+
+def check_writable(path: Path, *, overwrite: bool) -> None:
+    """Refuse early, before any work is done, what `write_whole` would refuse at the end."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; give the name of a file to write")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already; choose another name or pass --force (overwrite=True)")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"the folder {path.parent} is not writable")
+
+
+def check_distinct(paths: Iterable[Path]) -> None:
+    """Refuse two outputs that would land in the same file."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"{path} is named for two outputs; give each its own name")
+        seen.add(path.resolve())
+
+
+def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
+    """Write `data` to `path` so that the file is either complete or not there.
+
+    The bytes go to a hidden neighbour first, reach the disk, and only then take the name: a crash, a
+    kill or a full disk leaves the old state. Without `overwrite` the name is taken with a hard link,
+    which fails when somebody else created the file meanwhile.
+    """
+    check_writable(path, overwrite=overwrite)
+    temporary = path.with_name(f".{uuid4().hex}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _take_name(temporary, path, overwrite=overwrite)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _take_name(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        os.replace(temporary, path)
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # A file system without hard links.
+        check_writable(path, overwrite=False)
+        os.replace(temporary, path)
+

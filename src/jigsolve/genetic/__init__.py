@@ -1,0 +1,1 @@
+"""The genetic algorithm of the paper: populations, selection, crossover, and the loop."""

@@ -1,0 +1,76 @@
+"""The paper's main loop (algorithm 1): evaluate, keep the elites, fill up with children."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compatibility.candidates import Compatibility
+from ..parameters import Parameters
+from ..threads import Threads
+from .crossover import breed
+from .population import Population
+from .selection import select_parents
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """The population after a generation and how many placements each phase made for it."""
+
+    number: int
+    population: Population
+    phases: NDArray[np.int64]
+
+
+def evolve(
+    compatibility: Compatibility, columns: int, parameters: Parameters, seed: int, threads: Threads
+) -> Iterator[Evolution]:
+    """Yield the random population, then one generation after the other, for ever.
+
+    Two populations take turns: what is yielded stays as it is until the generation after the next is asked for.
+    """
+    pieces = len(compatibility.buddies)
+    population = Population.random(parameters.population, compatibility, columns, seed, threads)
+    spare = Population.empty(parameters.population, pieces)
+    number, phases = 0, np.zeros(3, dtype=np.int64)
+    while True:
+        yield Evolution(number, population, phases)
+        number += 1
+        phases = _next_generation(population, spare, compatibility, columns, parameters, seed, number, threads)
+        population, spare = spare, population
+
+
+def _next_generation(
+    old: Population,
+    new: Population,
+    compatibility: Compatibility,
+    columns: int,
+    parameters: Parameters,
+    seed: int,
+    number: int,
+    threads: Threads,
+) -> NDArray[np.int64]:
+    """Fill `new` from `old`: the elites first, then children. Return the placements in each phase."""
+    elites = np.argsort(old.costs, kind="stable")[: parameters.elites]
+    new.grids[: len(elites)] = old.grids[elites]
+    new.costs[: len(elites)] = old.costs[elites]
+    children, child_costs = new.grids[len(elites) :], new.costs[len(elites) :]
+    parents = select_parents(old.costs, parameters.selection, len(children), seed, number)
+    by_child = parameters.mutation_unit == "child"
+    mutants = parameters.mutation_rate if by_child else 0.0
+    mutation_rate = 0.0 if by_child else parameters.mutation_rate
+    key, generation = np.uint64(seed), np.uint64(number)
+
+    phases: list[NDArray[np.int64]] = []
+
+    def breed_slice(begin: int, end: int) -> None:
+        phases.append(
+            breed(
+                *(compatibility, columns, parents, mutants, mutation_rate, key, generation),
+                *(old.grids, children, child_costs, begin, end),
+            )
+        )
+
+    threads.run(len(children), breed_slice)
+    return np.sum(phases, axis=0)

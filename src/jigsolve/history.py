@@ -1,0 +1,47 @@
+"""One record a generation, and the table of them."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+
+from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What happened in one generation. Number 0 is the random population.
+
+    The shares are the fractions of placements made in each phase of the crossover: agreed by both parents, best buddy
+    in one of them, greedy.
+    """
+
+    number: int
+    best_cost: float
+    mean_cost: float
+    agreed_share: float
+    buddy_share: float
+    greedy_share: float
+    seconds: float
+    """Since the solve began."""
+    stale: int
+    """How many generations ago the best cost last fell."""
+
+
+def to_csv(history: Iterable[Generation]) -> str:
+    """Return a history as CSV text, one line a generation, floats in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(Generation))
+    writer.writerows(astuple(generation) for generation in history)
+    return text.getvalue()
+
+
+def from_csv(text: str) -> tuple[Generation, ...]:
+    """Read what `to_csv` wrote."""
+    types = {field.name: int if field.type is int else float for field in fields(Generation)}
+    try:
+        rows = list(csv.DictReader(io.StringIO(text), strict=True))
+        return tuple(Generation(**{name: types[name](value) for name, value in row.items()}) for row in rows)
+    except (csv.Error, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"not a history: {error}") from error

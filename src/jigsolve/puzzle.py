@@ -1,0 +1,218 @@
+"""Puzzle: the pieces of a picture and the frame they belong in."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrangement import Arrangement
+from .errors import InputError
+from .images import READABLE_SUFFIXES, Picture, as_pixels, read_picture
+
+PieceSize = int | tuple[int, int]
+"""Width and height of a piece in pixels, or one number for a square piece."""
+
+
+def as_width_and_height(piece_size: PieceSize) -> tuple[int, int]:
+    """Return the (width, height) that a piece size means, or say why it means none."""
+    width, height = (piece_size, piece_size) if isinstance(piece_size, int) else piece_size
+    if width < 1 or height < 1:
+        raise InputError(f"a piece of {width}x{height} pixels is too small; each side needs at least 1 pixel")
+    return width, height
+
+
+@dataclass(frozen=True, eq=False)
+class Puzzle:
+    """The pieces of a picture and the frame they belong in; it never changes.
+
+    Parameters
+    ----------
+    pieces
+        Pixels of shape (pieces, height, width, channels), 8 or 16 bits: piece 0 first.
+    rows, columns
+        The frame. It holds every piece: rows x columns is the number of pieces.
+    icc_profile
+        The colour profile of the picture, passed on to what is written.
+    """
+
+    pieces: NDArray[np.uint8] | NDArray[np.uint16]
+    rows: int
+    columns: int
+    icc_profile: bytes | None = None
+
+    def __post_init__(self) -> None:
+        pieces = np.ascontiguousarray(self.pieces)
+        if pieces.ndim != 4 or 0 in pieces.shape:
+            raise InputError(f"pieces have shape (pieces, height, width, channels), not {pieces.shape}")
+        as_pixels(pieces[0])
+        if self.rows < 1 or self.columns < 1 or self.rows * self.columns != len(pieces):
+            raise InputError(f"a frame of {self.rows} x {self.columns} does not hold {len(pieces)} pieces")
+        pieces = pieces.view()
+        pieces.flags.writeable = False
+        object.__setattr__(self, "pieces", pieces)
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __repr__(self) -> str:
+        size = f"{self.piece_width}x{self.piece_height}"
+        return f"Puzzle({len(self)} pieces of {size} pixels, {self.rows} rows x {self.columns} columns)"
+
+    @property
+    def piece_width(self) -> int:
+        """Width of every piece in pixels."""
+        return int(self.pieces.shape[2])
+
+    @property
+    def piece_height(self) -> int:
+        """Height of every piece in pixels."""
+        return int(self.pieces.shape[1])
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the pieces in their order, by which a truth and a result know that they belong together."""
+        header = f"{self.pieces.shape} {self.pieces.dtype.name} {self.rows} {self.columns}"
+        return hashlib.sha256(header.encode() + self.pieces.tobytes()).hexdigest()[:32]
+
+    @classmethod
+    def from_image(cls, path: str | Path, piece_size: PieceSize, *, crop: bool = False) -> Self:
+        """Read a picture and cut it; pieces are numbered row by row. See `from_array`."""
+        picture = read_picture(path)
+        return cls.from_array(picture.pixels, piece_size, crop=crop, icc_profile=picture.icc_profile)
+
+    @classmethod
+    def from_array(
+        cls,
+        pixels: NDArray[np.generic],
+        piece_size: PieceSize,
+        *,
+        crop: bool = False,
+        icc_profile: bytes | None = None,
+    ) -> Self:
+        """Cut an array of pixels into pieces, numbered row by row.
+
+        Parameters
+        ----------
+        pixels
+            Shape (height, width) or (height, width, channels), uint8 or uint16.
+        piece_size
+            Pixels of a piece: one number, or (width, height).
+        crop
+            What to do when the piece size does not divide the picture: cut off what is left over at the right
+            and at the bottom, or (the default) refuse.
+
+        Raises
+        ------
+        InputError
+            If the piece size is impossible, or does not divide the picture and `crop` is false.
+        """
+        pixels = as_pixels(pixels)
+        width, height = as_width_and_height(piece_size)
+        rows, columns = pixels.shape[0] // height, pixels.shape[1] // width
+        if rows == 0 or columns == 0:
+            raise InputError(
+                f"a piece of {width}x{height} pixels is larger than the picture of "
+                f"{pixels.shape[1]}x{pixels.shape[0]}; choose a smaller piece size"
+            )
+        if not crop and (rows * height, columns * width) != pixels.shape[:2]:
+            raise InputError(_does_not_divide(pixels.shape[1], pixels.shape[0], width, height))
+        kept = pixels[: rows * height, : columns * width]
+        grid = kept.reshape(rows, height, columns, width, pixels.shape[2]).swapaxes(1, 2)
+        return cls(grid.reshape(rows * columns, height, width, -1), rows, columns, icc_profile)
+
+    @classmethod
+    def from_tiles(cls, folder: str | Path, *, columns: int | None = None) -> Self:
+        """Read a folder of tile images, one a piece, numbered in the order of their names (2 before 10).
+
+        Parameters
+        ----------
+        columns
+            How many pieces stand side by side in the frame. Tiles alone cannot tell it.
+
+        Raises
+        ------
+        InputError
+            If there are no tiles, they differ in size or kind, or the columns do not divide their number.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}")
+        paths = sorted(
+            (path for path in folder.iterdir() if path.suffix.lower() in READABLE_SUFFIXES and path.name[0] != "."),
+            key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)],
+        )
+        if not paths:
+            raise InputError(f"the folder {folder} holds no pictures")
+        tiles = [read_picture(path) for path in paths]
+        first = tiles[0].pixels
+        for path, tile in zip(paths, tiles, strict=True):
+            if tile.pixels.shape != first.shape or tile.pixels.dtype != first.dtype:
+                raise InputError(
+                    f"all tiles must be alike: {path.name} is {_describe(tile.pixels)}, "
+                    f"{paths[0].name} is {_describe(first)}"
+                )
+        columns = _frame_columns(len(tiles), columns)
+        pieces = np.stack([tile.pixels for tile in tiles])
+        return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile)
+
+    def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
+        """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
+        order = np.random.default_rng(seed).permutation(len(self))
+        shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile)
+        return shuffled, Arrangement(np.argsort(order).reshape(self.rows, self.columns))
+
+    def as_given(self) -> Arrangement:
+        """Return the arrangement in which the pieces lie in the order of their numbers."""
+        return Arrangement(np.arange(len(self)).reshape(self.rows, self.columns))
+
+    def assemble(self, arrangement: Arrangement) -> Picture:
+        """Return the picture that an arrangement of these pieces makes."""
+        if (arrangement.rows, arrangement.columns) != (self.rows, self.columns):
+            raise InputError(
+                f"an arrangement of {arrangement.rows} x {arrangement.columns} does not fit "
+                f"a puzzle of {self.rows} x {self.columns}"
+            )
+        height, width = self.rows * self.piece_height, self.columns * self.piece_width
+        pixels = self.pieces[arrangement.grid].swapaxes(1, 2).reshape(height, width, -1)
+        return Picture(pixels, self.icc_profile)
+
+
+def _describe(pixels: NDArray[np.generic]) -> str:
+    height, width, channels = pixels.shape
+    return f"{width}x{height} pixels with {channels} channel{'s' * (channels > 1)} of {8 * pixels.itemsize} bits"
+
+
+def _frame_columns(tiles: int, columns: int | None) -> int:
+    choices = [count for count in range(1, tiles + 1) if tiles % count == 0]
+    if columns is None:
+        if tiles == 1:
+            return 1
+        raise InputError(f"{tiles} tiles do not tell their frame; pass --columns (columns=), one of {choices}")
+    if columns not in choices:
+        raise InputError(f"{tiles} tiles cannot stand in {columns} columns; possible are {choices}")
+    return columns
+
+
+def _does_not_divide(width: int, height: int, piece_width: int, piece_height: int) -> str:
+    parts = [
+        f"pieces of {piece} pixels do not divide the {name} of {extent} (near sizes that do: {_near_divisors(extent, piece)})"
+        for name, extent, piece in (("width", width, piece_width), ("height", height, piece_height))
+        if extent % piece
+    ]
+    square = [size for size in _divisors(int(np.gcd(width, height))) if size > 1]
+    hint = f"; square sizes that divide both: {', '.join(map(str, square))}" if square else ""
+    return " and ".join(parts) + hint
+
+
+def _near_divisors(extent: int, wanted: int) -> str:
+    nearest = sorted(_divisors(extent), key=lambda size: abs(size - wanted))[:4]
+    return ", ".join(map(str, sorted(nearest)))
+
+
+def _divisors(number: int) -> list[int]:
+    return [size for size in range(1, number + 1) if number % size == 0]

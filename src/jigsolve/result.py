@@ -1,0 +1,83 @@
+"""Result: what a solve found, how, and how long it took."""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .arrangement import Arrangement
+from .history import Generation
+from .images import Picture
+from .parameters import Parameters
+from .puzzle import Puzzle
+
+RESULT_FORMAT = "jigsolve-result"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a solve found, how, and how long it took. In a notebook it shows itself as the picture."""
+
+    puzzle: Puzzle
+    arrangement: Arrangement
+    """The cheapest arrangement found."""
+    cost: float
+    """Its cost: the paper's "fitness"."""
+    history: tuple[Generation, ...]
+    seconds: Mapping[str, float]
+    """Wall-clock seconds by stage ("costs", "candidates", "evolve") and "total"."""
+    seed: int
+    preset: str
+    parameters: Parameters
+    stopped: str
+    """Why the run ended."""
+    version: str
+    """The version of jigsolve that made it."""
+
+    @property
+    def generations(self) -> int:
+        """How many generations were made after the random one."""
+        return self.history[-1].number
+
+    def to_image(self) -> Picture:
+        """Return the solved picture."""
+        return self.arrangement.to_image(self.puzzle)
+
+    def summary(self) -> str:
+        """Return a few lines for people."""
+        stages = ", ".join(f"{name} {value:.2f} s" for name, value in self.seconds.items() if name != "total")
+        return (
+            f"{len(self.puzzle)} pieces, {self.puzzle.rows} rows x {self.puzzle.columns} columns, "
+            f"preset {self.preset}, seed {self.seed}\n"
+            f"cost {self.cost:.2f} after {self.generations} generations ({self.stopped})\n"
+            f"{self.seconds['total']:.2f} s ({stages})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the pixels and the history, ready for JSON."""
+        return {
+            "format": RESULT_FORMAT,
+            "version": self.version,
+            "puzzle": self.puzzle.digest,
+            "piece_width": self.puzzle.piece_width,
+            "piece_height": self.puzzle.piece_height,
+            "arrangement": self.arrangement.to_dict(),
+            "cost": self.cost,
+            "generations": self.generations,
+            "stopped": self.stopped,
+            "seed": self.seed,
+            "preset": self.preset,
+            "parameters": self.parameters.to_dict(),
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=1)
+
+    def _repr_png_(self) -> bytes:
+        """Show the picture in a notebook."""
+        buffer = io.BytesIO()
+        self.to_image().to_pillow().save(buffer, "PNG")
+        return buffer.getvalue()

@@ -1,0 +1,192 @@
+"""solve(): from a puzzle to a result. It only wires; every step is a module of its own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from ._version import __version__
+from .arrangement import Arrangement
+from .compatibility.candidates import find_candidates
+from .compatibility.lab import lab_features
+from .errors import InputError
+from .genetic.algorithm import Evolution, evolve
+from .history import Generation
+from .parameters import Measure, MutationUnit, Parameters, Selection, parameters_of
+from .puzzle import Puzzle
+from .result import Result
+from .stop import AnyOf, MaxGenerations, StoppingRule
+from .threads import Threads
+
+MEASURES = {"lab": lab_features}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback sees: the generation just made and the best arrangement so far."""
+
+    generation: Generation
+    best: Arrangement
+    parameters: Parameters
+
+
+Callback = Callable[[Progress], bool | None]
+"""Called after every generation, the random one included; returning True stops the run."""
+
+
+def solve(
+    puzzle: Puzzle,
+    preset: str = "paper",
+    *,
+    seed: int = 1,
+    stop: StoppingRule | None = None,
+    callback: Callback | None = None,
+    threads: int | None = None,
+    population: int | None = None,
+    generations: int | None = None,
+    elites: int | None = None,
+    mutation_rate: float | None = None,
+    mutation_unit: MutationUnit | None = None,
+    selection: Selection | None = None,
+    measure: Measure | None = None,
+    candidates: int | None = None,
+) -> Result:
+    """Put the pieces of a puzzle back together.
+
+    Ctrl-C ends the run after the generation under way and returns the best so far.
+
+    Parameters
+    ----------
+    puzzle
+        What to solve. The order of its pieces tells the solver nothing.
+    preset
+        A named set of parameters: "paper" is the algorithm of Sholomon, David and Netanyahu (CVPR 2013).
+    seed
+        The same puzzle, parameters and seed give the same result, on any number of threads. 0 to 2^64 - 1.
+    stop
+        A rule that ends the run before all generations are made, such as `MaxSeconds(10) | NoImprovement(20)`.
+    callback
+        Called with a `Progress` after every generation; returning True stops the run.
+    threads
+        Threads that make children; all usable cores when None.
+    population, generations, elites, mutation_rate, mutation_unit, selection, measure, candidates
+        Change one parameter of the preset; see `Parameters`.
+
+    Returns
+    -------
+    Result
+        The best arrangement, its cost, the history and the times.
+
+    Raises
+    ------
+    InputError
+        If a parameter makes no sense.
+
+    Examples
+    --------
+    >>> puzzle, truth = Puzzle.from_image("photo.jpg", 28, crop=True).shuffled(seed=7)  # doctest: +SKIP
+    >>> result = solve(puzzle)  # doctest: +SKIP
+    >>> write_picture("solved.png", result.to_image())  # doctest: +SKIP
+    """
+    parameters = parameters_of(
+        preset,
+        population=population,
+        generations=generations,
+        elites=elites,
+        mutation_rate=mutation_rate,
+        mutation_unit=mutation_unit,
+        selection=selection,
+        measure=measure,
+        candidates=candidates,
+    )
+    if not 0 <= seed < 2**64:
+        raise InputError(f"a seed is a whole number from 0 to 2^64 - 1, not {seed}")
+    limit = MaxGenerations(parameters.generations)
+    rule = AnyOf((stop, limit)) if stop is not None else limit
+
+    clock = _Clock()
+    with Threads(threads) as pool:
+        features = MEASURES[parameters.measure](puzzle)
+        clock.lap("costs")
+        compatibility = find_candidates(features, parameters.candidates, pool)
+        clock.lap("candidates")
+        recorder = _Recorder(puzzle, parameters, clock)
+        stopped = "interrupted"
+        try:
+            for evolution in evolve(compatibility, puzzle.columns, parameters, seed, pool):
+                generation = recorder.record(evolution)
+                if callback is not None and callback(Progress(generation, recorder.best, parameters)):
+                    stopped = "stopped by the callback"
+                    break
+                if reason := rule(generation):
+                    stopped = reason
+                    break
+        except KeyboardInterrupt:
+            if not recorder.history:
+                raise
+        clock.lap("evolve")
+    return Result(
+        puzzle=puzzle,
+        arrangement=recorder.best,
+        cost=recorder.history[-1].best_cost,
+        history=tuple(recorder.history),
+        seconds=clock.seconds(),
+        seed=seed,
+        preset=preset,
+        parameters=parameters,
+        stopped=stopped,
+        version=__version__,
+    )
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self._start = self._lap = perf_counter()
+        self._stages: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self._stages[stage] = now - self._lap
+        self._lap = now
+
+    def elapsed(self) -> float:
+        return perf_counter() - self._start
+
+    def seconds(self) -> Mapping[str, float]:
+        return {**self._stages, "total": self._lap - self._start}
+
+
+class _Recorder:
+    """Turns generations into a history and keeps the best arrangement of all."""
+
+    def __init__(self, puzzle: Puzzle, parameters: Parameters, clock: _Clock) -> None:
+        self.history: list[Generation] = []
+        self.best: Arrangement
+        self._puzzle, self._clock = puzzle, clock
+
+    def record(self, evolution: Evolution) -> Generation:
+        costs = evolution.population.costs
+        best = evolution.population.best()
+        best_cost, stale = float(costs[best]), 0
+        if self.history and best_cost >= self.history[-1].best_cost:
+            # Without elites a generation can fall behind; the best of all is what counts.
+            best_cost, stale = self.history[-1].best_cost, self.history[-1].stale + 1
+        else:
+            grid = evolution.population.grids[best]
+            self.best = Arrangement(grid.reshape(self._puzzle.rows, self._puzzle.columns))
+        shares = evolution.phases / max(1, int(evolution.phases.sum()))
+        generation = Generation(
+            number=evolution.number,
+            best_cost=best_cost,
+            mean_cost=float(np.mean(costs)),
+            agreed_share=float(shares[0]),
+            buddy_share=float(shares[1]),
+            greedy_share=float(shares[2]),
+            seconds=self._clock.elapsed(),
+            stale=stale,
+        )
+        self.history.append(generation)
+        return generation

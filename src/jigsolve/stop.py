@@ -1,0 +1,96 @@
+"""Stopping rules: functions of the latest generation that say why to stop, or None to go on.
+
+They hold no state, so one rule serves any number of solves. `a | b` stops when either does, `a & b` when both do.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from .errors import InputError
+from .history import Generation
+
+
+@runtime_checkable
+class StoppingRule(Protocol):
+    """Anything that looks at a generation and returns why to stop, or None."""
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+
+
+class _Combinable:
+    """Lets rules be joined with | and &."""
+
+    def __or__(self, other: StoppingRule) -> "AnyOf":
+        return AnyOf((self, other))  # type: ignore[arg-type]
+
+    def __and__(self, other: StoppingRule) -> "AllOf":
+        return AllOf((self, other))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class MaxGenerations(_Combinable):
+    """Stop after a number of generations."""
+
+    generations: int
+
+    def __post_init__(self) -> None:
+        if self.generations < 0:
+            raise InputError(f"generations must be at least 0, not {self.generations}")
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+        return f"reached {self.generations} generations" if generation.number >= self.generations else None
+
+
+@dataclass(frozen=True)
+class MaxSeconds(_Combinable):
+    """Stop after the first generation that ends later than this since the solve began."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise InputError(f"seconds must be more than 0, not {self.seconds}")
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+        return f"reached {self.seconds:g} seconds" if generation.seconds >= self.seconds else None
+
+
+@dataclass(frozen=True)
+class NoImprovement(_Combinable):
+    """Stop when the best cost has not fallen for a number of generations."""
+
+    generations: int
+
+    def __post_init__(self) -> None:
+        if self.generations < 1:
+            raise InputError(f"generations without improvement must be at least 1, not {self.generations}")
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+        return f"no improvement for {self.generations} generations" if generation.stale >= self.generations else None
+
+
+@dataclass(frozen=True)
+class AnyOf(_Combinable):
+    """Stop when one of several rules says so."""
+
+    rules: tuple[StoppingRule, ...]
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+        return next((reason for rule in self.rules if (reason := rule(generation))), None)
+
+
+@dataclass(frozen=True)
+class AllOf(_Combinable):
+    """Stop when all of several rules say so."""
+
+    rules: tuple[StoppingRule, ...]
+
+    def __call__(self, generation: Generation, /) -> str | None:
+        """Return why to stop after this generation, or None to go on."""
+        reasons = [rule(generation) for rule in self.rules]
+        return " and ".join(reason for reason in reasons if reason) if all(reasons) else None
