@@ -1,22 +1,28 @@
 """jigsolve puts the shuffled pieces of a picture back together.
 
 >>> import jigsolve
->>> puzzle, truth = jigsolve.sample_puzzle(piece_size=64, seed=7)
->>> result = jigsolve.solve(puzzle, generations=5)
->>> jigsolve.score(result.arrangement, truth).neighbour > 0.5
+>>> photo = jigsolve.sample_picture()
+>>> puzzle, truth = jigsolve.Puzzle.from_image(photo, piece_size=64, crop=True).shuffled(seed=7)
+>>> result = jigsolve.solve(puzzle, generations=10)
+>>> jigsolve.score(result.arrangement, truth).perfect
 True
 """
 
 from ._version import __version__
+from .animate import Film
 from .arrangement import Arrangement
+from .detect import detect_piece_size
 from .errors import ImageError, InputError, JigsolveError, OutputError
 from .history import Generation
 from .images import Picture, read_picture, write_picture
 from .metrics import Score, direct_accuracy, neighbour_accuracy, score
 from .parameters import PRESETS, Parameters
+from .plots import cost_plot
 from .puzzle import Puzzle
+from .records import read_record, truth_to_json
 from .result import Result
-from .solve import Progress, solve
+from .samples import sample_picture
+from .solve import Callback, Progress, solve, warm_up
 from .stop import AllOf, AnyOf, MaxGenerations, MaxSeconds, NoImprovement, StoppingRule
 
 __all__ = [
@@ -24,6 +30,8 @@ __all__ = [
     "AllOf",
     "AnyOf",
     "Arrangement",
+    "Callback",
+    "Film",
     "Generation",
     "ImageError",
     "InputError",
@@ -40,10 +48,16 @@ __all__ = [
     "Score",
     "StoppingRule",
     "__version__",
+    "cost_plot",
+    "detect_piece_size",
     "direct_accuracy",
     "neighbour_accuracy",
     "read_picture",
+    "read_record",
+    "sample_picture",
     "score",
     "solve",
+    "truth_to_json",
+    "warm_up",
     "write_picture",
 ]

@@ -25,14 +25,16 @@ class Arrangement:
         Piece numbers of shape (rows, columns).
     """
 
-    grid: NDArray[np.int32]
+    grid: NDArray[np.integer[Any]]
 
     def __post_init__(self) -> None:
         grid = np.array(self.grid)
         if grid.ndim != 2 or grid.size == 0 or grid.dtype.kind not in "iu":
             raise InputError(f"an arrangement is a rows x columns grid of whole numbers, not {grid.dtype} {grid.shape}")
         if not np.array_equal(np.sort(grid, axis=None), np.arange(grid.size)):
-            raise InputError(f"an arrangement of {grid.size} cells must hold each of the pieces 0 to {grid.size - 1} once")
+            raise InputError(
+                f"an arrangement of {grid.size} cells must hold each of the pieces 0 to {grid.size - 1} once"
+            )
         grid = grid.astype(np.int32)
         grid.flags.writeable = False
         object.__setattr__(self, "grid", grid)
@@ -69,15 +71,12 @@ class Arrangement:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build an arrangement from what `to_dict` gave, checking it."""
         try:
-            grid = np.array(data["pieces"])
-            arrangement = cls(grid)
-            if (data["rows"], data["columns"]) != grid.shape:
-                raise InputError(f"a grid of {grid.shape} is not {data['rows']} rows x {data['columns']} columns")
+            grid, shape = np.array(data["pieces"]), (data["rows"], data["columns"])
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"not an arrangement: {type(error).__name__}: {error}") from error
-        return arrangement
+        if grid.shape != shape:
+            raise InputError(f"a grid of shape {grid.shape} is not {shape[0]} rows x {shape[1]} columns")
+        return cls(grid)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

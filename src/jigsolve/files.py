@@ -52,7 +52,7 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
 
 def _take_name(temporary: Path, path: Path, *, overwrite: bool) -> None:
     if overwrite:
-        os.replace(temporary, path)
+        temporary.replace(path)
         return
     try:
         os.link(temporary, path)
@@ -60,5 +60,4 @@ def _take_name(temporary: Path, path: Path, *, overwrite: bool) -> None:
         raise
     except OSError:  # A file system without hard links.
         check_writable(path, overwrite=False)
-        os.replace(temporary, path)
-
+        temporary.replace(path)

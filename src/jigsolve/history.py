@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
+from typing import Any
 
 from .errors import InputError
 
@@ -39,9 +40,13 @@ def to_csv(history: Iterable[Generation]) -> str:
 
 def from_csv(text: str) -> tuple[Generation, ...]:
     """Read what `to_csv` wrote."""
-    types = {field.name: int if field.type is int else float for field in fields(Generation)}
     try:
         rows = list(csv.DictReader(io.StringIO(text), strict=True))
-        return tuple(Generation(**{name: types[name](value) for name, value in row.items()}) for row in rows)
+        return tuple(_from_row(row) for row in rows)
     except (csv.Error, KeyError, TypeError, ValueError) as error:
         raise InputError(f"not a history: {error}") from error
+
+
+def _from_row(row: dict[str, str]) -> Generation:
+    values: dict[str, Any] = {field.name: field.type(row[field.name]) for field in fields(Generation)}  # type: ignore[operator]
+    return Generation(**values)

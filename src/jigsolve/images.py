@@ -29,6 +29,10 @@ _WRITERS: dict[str, tuple[str, dict[str, object]]] = {
 _DEEP_SUFFIXES = frozenset({".png", ".tif", ".tiff"})
 
 
+Pixels = NDArray[np.uint8] | NDArray[np.uint16]
+"""Pixels of 8 or 16 bits a channel."""
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """Pixels of shape (height, width, channels), 8 or 16 bits, and the colour profile they are meant in.
@@ -36,7 +40,7 @@ class Picture:
     One channel is grey, two grey and alpha, three RGB, four RGB and alpha.
     """
 
-    pixels: NDArray[np.uint8] | NDArray[np.uint16]
+    pixels: Pixels
     icc_profile: bytes | None = None
 
     @property
@@ -57,7 +61,7 @@ class Picture:
         return Image.fromarray(pixels.squeeze(axis=2) if pixels.shape[2] == 1 else pixels)
 
 
-def as_pixels(array: NDArray[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint16]:
+def as_pixels(array: NDArray[np.generic]) -> Pixels:
     """Check an array that is to be a picture and give it three dimensions.
 
     Raises
@@ -124,16 +128,14 @@ def _deep_picture(data: bytes, image: Image.Image) -> Picture | None:
         return None
     import cv2  # Only deep pictures need it.
 
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None or pixels.dtype != np.uint16:
+    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if decoded is None or decoded.dtype != np.uint16:
         raise InputError("its 16-bit channels cannot be decoded; save it with 8 bits a channel or as PNG")
-    if pixels.ndim == 2:
-        pixels = pixels[:, :, np.newaxis]
+    pixels = as_pixels(decoded)
     order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[pixels.shape[2]]
-    pixels = np.ascontiguousarray(_upright(pixels[:, :, order], image))
     if pixels.shape[2] == 4 and image.mode == "LA":
-        pixels = np.ascontiguousarray(pixels[:, :, [0, 3]])
-    return Picture(pixels, image.info.get("icc_profile"))
+        order = [0, 3]
+    return Picture(_upright(pixels[:, :, order], image), image.info.get("icc_profile"))
 
 
 def _has_deep_channels(data: bytes, image: Image.Image) -> bool:
@@ -141,7 +143,7 @@ def _has_deep_channels(data: bytes, image: Image.Image) -> bool:
         return data[24] == 16  # Bit depth in the IHDR chunk, which always comes first.
     if image.format == "TIFF":
         bits = image.tag_v2.get(258, (1,))  # type: ignore[attr-defined]
-        return max(bits if isinstance(bits, tuple) else (bits,)) == 16
+        return bool(max(bits if isinstance(bits, tuple) else (bits,)) == 16)
     return False
 
 
@@ -157,7 +159,7 @@ _TURNS: dict[int, tuple[bool, int]] = {
 }
 
 
-def _upright(pixels: NDArray[np.uint16], image: Image.Image) -> NDArray[np.uint16]:
+def _upright(pixels: Pixels, image: Image.Image) -> Pixels:
     mirror, turns = _TURNS.get(image.getexif().get(0x0112, 1), (False, 0))
     return np.rot90(pixels[:, ::-1] if mirror else pixels, turns)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .arrangement import Arrangement
 from .errors import InputError
-from .images import READABLE_SUFFIXES, Picture, as_pixels, read_picture
+from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture
 
 PieceSize = int | tuple[int, int]
 """Width and height of a piece in pixels, or one number for a square piece."""
@@ -40,7 +40,7 @@ class Puzzle:
         The colour profile of the picture, passed on to what is written.
     """
 
-    pieces: NDArray[np.uint8] | NDArray[np.uint16]
+    pieces: Pixels
     rows: int
     columns: int
     icc_profile: bytes | None = None
@@ -80,9 +80,9 @@ class Puzzle:
         return hashlib.sha256(header.encode() + self.pieces.tobytes()).hexdigest()[:32]
 
     @classmethod
-    def from_image(cls, path: str | Path, piece_size: PieceSize, *, crop: bool = False) -> Self:
-        """Read a picture and cut it; pieces are numbered row by row. See `from_array`."""
-        picture = read_picture(path)
+    def from_image(cls, image: str | Path | Picture, piece_size: PieceSize, *, crop: bool = False) -> Self:
+        """Cut a picture or a picture file; pieces are numbered row by row. See `from_array`."""
+        picture = image if isinstance(image, Picture) else read_picture(image)
         return cls.from_array(picture.pixels, piece_size, crop=crop, icc_profile=picture.icc_profile)
 
     @classmethod
@@ -157,7 +157,7 @@ class Puzzle:
                     f"{paths[0].name} is {_describe(first)}"
                 )
         columns = _frame_columns(len(tiles), columns)
-        pieces = np.stack([tile.pixels for tile in tiles])
+        pieces: Pixels = np.stack([tile.pixels for tile in tiles])  # type: ignore[assignment]
         return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile)
 
     def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
@@ -182,7 +182,7 @@ class Puzzle:
         return Picture(pixels, self.icc_profile)
 
 
-def _describe(pixels: NDArray[np.generic]) -> str:
+def _describe(pixels: Pixels) -> str:
     height, width, channels = pixels.shape
     return f"{width}x{height} pixels with {channels} channel{'s' * (channels > 1)} of {8 * pixels.itemsize} bits"
 
@@ -200,7 +200,8 @@ def _frame_columns(tiles: int, columns: int | None) -> int:
 
 def _does_not_divide(width: int, height: int, piece_width: int, piece_height: int) -> str:
     parts = [
-        f"pieces of {piece} pixels do not divide the {name} of {extent} (near sizes that do: {_near_divisors(extent, piece)})"
+        f"pieces of {piece} pixels do not divide the {name} of {extent} "
+        f"(near sizes that do: {_near_divisors(extent, piece)})"
         for name, extent, piece in (("width", width, piece_width), ("height", height, piece_height))
         if extent % piece
     ]

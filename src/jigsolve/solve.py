@@ -140,6 +140,15 @@ def solve(
     )
 
 
+def warm_up() -> None:
+    """Compile the kernels, or load them compiled, so that the next solve does not pay for it.
+
+    The first time on a machine this takes some ten seconds; the compiled kernels are kept beside the package.
+    """
+    pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
+    solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+
+
 class _Clock:
     """Seconds by stage."""
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 from types import TracebackType
 from typing import Self
 
@@ -33,7 +34,7 @@ class Threads:
         """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done."""
         slices = min(length, SLICES_PER_THREAD * self.count)
         bounds = [length * i // slices for i in range(slices + 1)] if slices else []
-        futures = [self._pool.submit(work, *pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        futures = [self._pool.submit(work, *pair) for pair in pairwise(bounds)]
         try:
             wait(futures)
         except BaseException:

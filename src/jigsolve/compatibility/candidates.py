@@ -1,6 +1,7 @@
 """The exact best candidates of every side, best first, and best buddies; never a table of all pairs."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -40,16 +41,12 @@ def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) ->
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
     costs = np.empty((4 * pieces, keep), dtype=np.float32)
     if keep > 0:
-        rounded = features / np.float32(SCALE)
+        rounded = features.astype(np.float32) / np.float32(SCALE)
         squares = np.einsum("sf,sf->s", rounded, rounded)
         error = _estimate_error(rounded.shape[1], squares)
         for direction, first, estimates in _blocks_of_estimates(rounded, squares):
-            threads.run(
-                len(estimates),
-                lambda begin, end, d=direction, f=first, e=estimates: select_candidates(
-                    features, e, d, f, error, candidates, costs, begin, end
-                ),
-            )
+            select = partial(select_candidates, features, estimates, direction, first, error, candidates, costs)
+            threads.run(len(estimates), select)
     return Compatibility(candidates, costs, _best_buddies(candidates, pieces), features)
 
 

@@ -245,7 +245,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, 
 
 
 @kernel
-def breed(compatibility, columns, parents, mutants, mutation_rate, seed, generation, grids, children, costs, begin, end):
+def breed(
+    compatibility, columns, parents, mutants, mutation_rate, seed, generation, grids, children, costs, begin, end
+):
     """Make the children begin .. end-1 of a generation, with their costs; return the placements in each phase.
 
     `mutants` is the chance of a child to get one random placement, `mutation_rate` that of each placement.

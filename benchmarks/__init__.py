@@ -1,0 +1,1 @@
+"""Speed and accuracy of jigsolve, measured; results are committed in results/."""

@@ -1,0 +1,5 @@
+"""python -m jigsolve."""
+
+from .cli import main
+
+main()

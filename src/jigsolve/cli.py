@@ -1,0 +1,363 @@
+"""The command line: a thin caller of the library."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from . import parameters as parameters_module
+from ._version import __version__
+from .animate import Film
+from .detect import detect_piece_size
+from .display import Display
+from .errors import InputError, JigsolveError
+from .files import check_distinct, check_writable, write_whole
+from .history import to_csv
+from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
+from .metrics import score as score_arrangement
+from .parameters import PRESETS
+from .plots import FORMATS as PLOT_FORMATS
+from .plots import cost_plot
+from .puzzle import Puzzle
+from .records import check_same_puzzle, read_record, truth_to_json
+from .result import Result
+from .samples import sample_picture
+from .solve import Progress, solve, warm_up
+from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+LOSSY_SUFFIXES = (".jpg", ".jpeg")
+DEFAULT_PIECE_SIZE = 28
+DEMO_PIECE_SIZE = 30
+
+OutputPath = click.Path(path_type=Path)
+
+
+class PieceSizeType(click.ParamType[tuple[int, int]]):
+    """`28`, or `51x27` for width x height."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return (width, height)."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            width, _, height = str(value).lower().partition("x")
+            return int(width), int(height or width)
+        except ValueError:
+            self.fail(f"{value!r} is not a piece size; write 28, or 51x27 for width x height", param, ctx)
+
+
+def main() -> None:
+    """Run the command line; every error on purpose is one sentence and exit code 2."""
+    try:
+        code = cli(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(EXIT_BAD_INPUT)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except JigsolveError as error:
+        _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this puzzle; try a smaller --population or larger pieces")
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("jigsolve: interrupted; nothing was written", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    click.echo(f"jigsolve: {' '.join(message.split())}", err=True)
+    sys.exit(EXIT_BAD_INPUT)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="jigsolve")
+def cli() -> None:
+    """Put the shuffled pieces of a picture back together.
+
+    \b
+    Try it:  jigsolve demo
+    """
+
+
+@cli.command()
+@click.argument("photo", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=OutputPath, metavar="PUZZLE.png", help="Where the puzzle goes.")
+@click.option(
+    "--piece-size",
+    type=PieceSizeType(),
+    default=str(DEFAULT_PIECE_SIZE),
+    show_default=True,
+    help="Pixels of a piece: 28, or 51x27 for width x height.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the shuffle.")
+@click.option("--truth", type=OutputPath, metavar="TRUTH.json", help="Record where each piece belongs.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def cut(
+    photo: Path, out: Path, piece_size: tuple[int, int], seed: int, truth: Path | None, force: bool, quiet: bool
+) -> None:
+    """Cut PHOTO into pieces and shuffle them.
+
+    \b
+    Example:
+      jigsolve cut photo.jpg -o puzzle.png --piece-size 28 --seed 7 --truth truth.json
+    """
+    display = Display(quiet=quiet)
+    check_suffix(out)
+    _check_outputs([photo], [out, truth], force=force)
+    picture = read_picture(photo)
+    whole = Puzzle.from_image(picture, piece_size, crop=True)
+    _say_if_cropped(display, picture, whole)
+    puzzle, solution = whole.shuffled(seed)
+    data = encode_picture(puzzle.assemble(puzzle.as_given()), out.suffix)
+    write_whole(out, data, overwrite=force)
+    if truth is not None:
+        if out.suffix.lower() in LOSSY_SUFFIXES:
+            # The truth is of the pieces as the file has them, which a lossy format has changed.
+            puzzle = Puzzle.from_image(out, piece_size)
+        write_whole(truth, truth_to_json(puzzle, solution, seed).encode(), overwrite=force)
+    display.say(f"{out}: {len(puzzle)} pieces, {puzzle.rows} rows x {puzzle.columns} columns, shuffled")
+
+
+def _parameter_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add an option for every parameter of a preset; left out, the preset decides."""
+    unit, selection, measure = (
+        get_args(getattr(parameters_module, name)) for name in ("MutationUnit", "Selection", "Measure")
+    )
+    options = [
+        click.option("--population", type=int, help="Arrangements in a generation."),
+        click.option("--generations", type=int, help="Generations to make at most."),
+        click.option("--elites", type=int, help="Best arrangements copied into the next generation."),
+        click.option("--mutation-rate", type=float, help="Chance of a mutation, 0 to 1."),
+        click.option("--mutation-unit", type=click.Choice(unit), help="What the mutation rate is the chance of."),
+        click.option("--selection", type=click.Choice(selection), help="How a cost becomes a chance to be a parent."),
+        click.option("--measure", type=click.Choice(measure), help="How the fit of two sides is measured."),
+        click.option("--candidates", type=int, help="Candidates kept of every side; changes only the time."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """What a solve writes, besides the picture."""
+
+    picture: Path
+    json: Path | None
+    history: Path | None
+    animation: Path | None
+    plot: Path | None
+
+    def paths(self) -> list[Path | None]:
+        return [self.picture, self.json, self.history, self.animation, self.plot]
+
+    def check(self, inputs: list[Path], *, force: bool) -> None:
+        """Refuse what cannot be written before any work is done."""
+        check_suffix(self.picture)
+        if self.animation is not None and self.animation.suffix.lower() != ".gif":
+            raise InputError(f"an animation is written as .gif, not as {self.animation.name!r}")
+        if self.plot is not None and self.plot.suffix.lower() not in PLOT_FORMATS:
+            raise InputError(f"a plot is written as one of {', '.join(PLOT_FORMATS)}, not as {self.plot.name!r}")
+        _check_outputs(inputs, self.paths(), force=force)
+
+    def write(self, result: Result, film: Film, *, force: bool) -> None:
+        write_picture(self.picture, result.to_image(), overwrite=force)
+        if self.json is not None:
+            write_whole(self.json, result.to_json().encode(), overwrite=force)
+        if self.history is not None:
+            write_whole(self.history, to_csv(result.history).encode(), overwrite=force)
+        if self.animation is not None:
+            write_whole(self.animation, film.to_gif(), overwrite=force)
+        if self.plot is not None:
+            write_whole(self.plot, cost_plot(result.history, self.plot.suffix), overwrite=force)
+
+
+@cli.command("solve")
+@click.argument("puzzle_path", metavar="PUZZLE", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=OutputPath, metavar="SOLVED.png", help="Where the picture goes.")
+@click.option("--piece-size", type=PieceSizeType(), help="28, or 51x27 for width x height; left out, it is detected.")
+@click.option("--columns", type=int, help="Columns of the frame, for a folder of tiles.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True)
+@click.option("--threads", type=int, help="Threads to use; all cores when left out.")
+@_parameter_options
+@click.option("--max-seconds", type=float, help="Stop after the generation in which this time is up.")
+@click.option(
+    "--no-improvement", type=int, metavar="N", help="Stop when the best cost has not fallen for N generations."
+)
+@click.option(
+    "--json", "json_path", type=OutputPath, metavar="RESULT.json", help="Write the arrangement and how it came."
+)
+@click.option("--history", type=OutputPath, metavar="HISTORY.csv", help="Write one line a generation.")
+@click.option("--animation", type=OutputPath, metavar="EVOLUTION.gif", help="Write the evolution as a moving picture.")
+@click.option("--plot", type=OutputPath, metavar="COST.png", help="Write a chart of cost by generation.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def solve_command(
+    puzzle_path: Path,
+    out: Path,
+    piece_size: tuple[int, int] | None,
+    columns: int | None,
+    preset: str,
+    seed: int,
+    threads: int | None,
+    max_seconds: float | None,
+    no_improvement: int | None,
+    json_path: Path | None,
+    history: Path | None,
+    animation: Path | None,
+    plot: Path | None,
+    force: bool,
+    quiet: bool,
+    **changes: Any,
+) -> int:
+    """Solve PUZZLE, a shuffled picture or a folder of tiles.
+
+    Ctrl-C stops after the generation under way and writes the best so far.
+
+    \b
+    Examples:
+      jigsolve solve puzzle.png -o solved.png
+      jigsolve solve puzzle.png -o solved.png --piece-size 28 --json result.json --animation evolution.gif
+      jigsolve solve tiles/ -o solved.png --columns 24
+    """
+    display = Display(quiet=quiet)
+    outputs = _Outputs(out, json_path, history, animation, plot)
+    outputs.check([puzzle_path], force=force)
+    rules = _rules(max_seconds, no_improvement)
+    puzzle = _read_puzzle(puzzle_path, piece_size, columns, display)
+    result, film = _solve(puzzle, display, preset=preset, seed=seed, stop=rules, threads=threads, **changes)
+    outputs.write(result, film, force=force)
+    if not quiet:
+        click.echo(result.summary())
+        click.echo(f"wrote {', '.join(str(path) for path in outputs.paths() if path)}")
+    return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0
+
+
+def _rules(max_seconds: float | None, no_improvement: int | None) -> StoppingRule | None:
+    rules: list[StoppingRule] = []
+    if max_seconds is not None:
+        rules.append(MaxSeconds(max_seconds))
+    if no_improvement is not None:
+        rules.append(NoImprovement(no_improvement))
+    return AnyOf(tuple(rules)) if rules else None
+
+
+def _read_puzzle(path: Path, piece_size: tuple[int, int] | None, columns: int | None, display: Display) -> Puzzle:
+    if path.is_dir():
+        if piece_size is not None:
+            raise InputError("--piece-size is for a shuffled picture; the tiles of a folder have their own size")
+        return Puzzle.from_tiles(path, columns=columns)
+    if columns is not None:
+        raise InputError(
+            "--columns is for a folder of tiles; the frame of a shuffled picture follows from --piece-size"
+        )
+    picture = read_picture(path)
+    if piece_size is None:
+        piece_size = detect_piece_size(picture)
+        display.say(f"detected piece size: {piece_size[0]}x{piece_size[1]} pixels (--piece-size overrides it)")
+    return Puzzle.from_image(picture, piece_size)
+
+
+def _solve(puzzle: Puzzle, display: Display, **options: Any) -> tuple[Result, Film]:
+    """Solve with a display; return the result and the film of it."""
+    with display.patiently("compiling for this machine: only the first time, some ten seconds"):
+        warm_up()
+    total = parameters_module.parameters_of(options["preset"], generations=options.get("generations")).generations
+    film = Film(puzzle)
+    with display.generations(total, len(puzzle)) as shown:
+
+        def callback(progress: Progress) -> None:
+            film.add(progress)
+            shown.show(progress)
+
+        return solve(puzzle, callback=callback, **options), film
+
+
+def _check_outputs(inputs: list[Path], outputs: list[Path | None], *, force: bool) -> None:
+    wanted = [path for path in outputs if path is not None]
+    check_distinct([*inputs, *wanted])
+    for path in wanted:
+        check_writable(path, overwrite=force)
+
+
+def _say_if_cropped(display: Display, picture: Picture, puzzle: Puzzle) -> None:
+    width, height = puzzle.columns * puzzle.piece_width, puzzle.rows * puzzle.piece_height
+    if (width, height) != (picture.width, picture.height):
+        display.say(
+            f"cropped the photo from {picture.width}x{picture.height} to {width}x{height} pixels, "
+            f"a multiple of the piece size {puzzle.piece_width}x{puzzle.piece_height}"
+        )
+
+
+@cli.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("truth", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def score(result: Path, truth: Path, as_json: bool) -> None:
+    """Compare RESULT with TRUTH: neighbour, direct and perfect, as the paper defines them.
+
+    \b
+    Example:
+      jigsolve score result.json truth.json
+    """
+    found, right = read_record(result), read_record(truth)
+    check_same_puzzle(found, right)
+    accuracy = score_arrangement(found.arrangement, right.arrangement)
+    if as_json:
+        values = {"neighbour": accuracy.neighbour, "direct": accuracy.direct, "perfect": accuracy.perfect}
+        click.echo(json.dumps(values))
+    else:
+        click.echo(accuracy.summary())
+
+
+@cli.command()
+@click.option("-o", "--out", type=OutputPath, default="demo", show_default=True, help="Folder for what it makes.")
+@click.option("--piece-size", type=PieceSizeType(), default=str(DEMO_PIECE_SIZE), show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
+    """Cut, shuffle and solve a photograph, and say what to try next.
+
+    \b
+    Example:
+      jigsolve demo -o demo
+    """
+    display = Display(quiet=False)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror or error}") from error
+    names = ("solved.png", "result.json", "history.csv", "evolution.gif", "cost.png")
+    outputs = _Outputs(*(out / name for name in names))
+    shuffled_path, truth_path = out / "puzzle.png", out / "truth.json"
+    outputs.check([shuffled_path, truth_path], force=force)
+    _check_outputs([], [shuffled_path, truth_path], force=force)
+    picture = sample_picture()
+    whole = Puzzle.from_image(picture, piece_size, crop=True)
+    display.say("the photograph: Rear Admiral Grace Hopper, United States Navy, public domain")
+    _say_if_cropped(display, picture, whole)
+    puzzle, truth = whole.shuffled(seed)
+    write_picture(shuffled_path, puzzle.assemble(puzzle.as_given()), overwrite=force)
+    write_whole(truth_path, truth_to_json(puzzle, truth, seed).encode(), overwrite=force)
+    result, film = _solve(puzzle, display, preset="paper", seed=seed)
+    outputs.write(result, film, force=force)
+    click.echo(
+        f"{result.summary()}\n"
+        f"{score_arrangement(result.arrangement, truth).summary()}\n\n"
+        f"Look at   {shuffled_path}, {outputs.picture} and, moving, {outputs.animation}\n"
+        f"Then try  jigsolve cut YOUR_PHOTO.jpg -o puzzle.png --piece-size 28 --truth truth.json\n"
+        f"          jigsolve solve puzzle.png -o solved.png --json result.json\n"
+        f"          jigsolve score result.json truth.json"
+    )
+    return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0

@@ -1,0 +1,50 @@
+"""Evolution as a chart: cost and phases by generation."""
+
+import io
+from collections.abc import Sequence
+
+from .errors import InputError
+from .history import Generation
+
+FORMATS = (".png", ".svg", ".pdf")
+PHASE_COLOURS = ("#2a7f9e", "#e0a030", "#b04a4a")
+
+
+def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
+    """Return a chart of best and mean cost and of the shares of the phases, as a file of the given format."""
+    from matplotlib.figure import Figure  # Slow to import, and only needed here.
+
+    if suffix.lower() not in FORMATS:
+        raise InputError(f"a plot cannot be written as {suffix!r}; use one of {', '.join(FORMATS)}")
+    if not history:
+        raise InputError("there is nothing to plot: the history is empty")
+    numbers = [generation.number for generation in history]
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    cost, phases = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    cost.plot(
+        numbers, [generation.mean_cost for generation in history], color="#9a9a9a", label="mean of the population"
+    )
+    cost.plot(numbers, [generation.best_cost for generation in history], color="#2a7f9e", label="best")
+    cost.set_yscale("log")
+    cost.yaxis.set_major_formatter("{x:,.0f}")
+    cost.yaxis.set_minor_formatter("{x:,.0f}")
+    cost.set_ylabel("cost (sum of dissimilarities)")
+    cost.grid(visible=True, which="both", alpha=0.25)
+    cost.legend(frameon=False)
+    bred = history[1:] or history
+    phases.stackplot(
+        [generation.number for generation in bred],
+        [100 * generation.agreed_share for generation in bred],
+        [100 * generation.buddy_share for generation in bred],
+        [100 * generation.greedy_share for generation in bred],
+        labels=("agreed by both parents", "best buddy", "greedy"),
+        colors=PHASE_COLOURS,
+    )
+    phases.set_ylabel("placements (%)")
+    phases.set_xlabel("generation")
+    phases.set_ylim(0, 100)
+    phases.margins(x=0)
+    phases.legend(loc="center right", framealpha=0.9)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix.lower()[1:], dpi=120)
+    return buffer.getvalue()
