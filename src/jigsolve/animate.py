@@ -3,7 +3,6 @@
 import io
 from dataclasses import dataclass, field
 
-import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
@@ -76,8 +75,8 @@ def _shrunk(puzzle: Puzzle) -> Puzzle:
     scale = min(1.0, LONGEST_SIDE / longest)
     width, height = (max(1, round(scale * size)) for size in (puzzle.piece_width, puzzle.piece_height))
     pieces = [Picture(piece).to_pillow().convert("RGB") for piece in puzzle.pieces]
-    resized = [cv2.resize(np.asarray(piece), (width, height), interpolation=cv2.INTER_AREA) for piece in pieces]
-    return Puzzle(np.stack(resized).astype(np.uint8), puzzle.rows, puzzle.columns)
+    resized = [np.asarray(piece.resize((width, height), Image.Resampling.BOX)) for piece in pieces]
+    return Puzzle(np.stack(resized), puzzle.rows, puzzle.columns)
 
 
 def _captioned(picture: Picture, caption: str) -> Image.Image:

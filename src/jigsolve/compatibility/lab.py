@@ -1,6 +1,5 @@
 """The paper's dissimilarity (section 3.1): the Euclidean distance of abutting lines of pixels in L*a*b*."""
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +10,12 @@ from .sides import outer_lines
 # A channel that varies less than one just noticeable difference is not blown up to the weight of the others.
 LEAST_DEVIATION = 1.0
 
+# sRGB (IEC 61966-2-1) to XYZ, each row divided by the white of D65, so that white becomes (1, 1, 1).
+RGB_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+RGB_TO_XYZ /= RGB_TO_XYZ.sum(axis=1, keepdims=True)
+# L*a*b* from the cube roots of XYZ; what is left out, -16 in L*, changes no difference.
+ROOTS_TO_LAB = np.array([[0, 116, 0], [500, -500, 0], [0, 200, -200]])
+
 
 def lab_features(puzzle: Puzzle) -> NDArray[np.int32]:
     """Return one row a side, such that the distance of two rows is the dissimilarity of the two sides.
@@ -18,16 +23,27 @@ def lab_features(puzzle: Puzzle) -> NDArray[np.int32]:
     "Normalized L*a*b*" is read as: each channel with mean 0 and deviation 1 over the puzzle's sides. The paper says no
     more; docs/algorithm.md compares other readings.
     """
-    lines = [cv2.cvtColor(line, cv2.COLOR_RGB2LAB) for line in outer_lines(puzzle)]
+    lines = [rgb_to_lab(line) for line in outer_lines(puzzle)]
     pixels = np.concatenate([line.reshape(-1, 3) for line in lines])
-    mean = pixels.mean(axis=0, dtype=np.float64)
-    deviation = np.maximum(pixels.std(axis=0, dtype=np.float64), LEAST_DEVIATION)
+    mean = pixels.mean(axis=0)
+    deviation = np.maximum(pixels.std(axis=0), LEAST_DEVIATION)
     # Lines shorter than the longest (rectangular pieces) end in zeros, which add nothing to a distance.
     features = np.zeros((len(puzzle), 4, 3 * max(line.shape[1] for line in lines)))
     for direction, line in enumerate(lines):
         waves = _as_waves((line - mean) / deviation)
         features[:, direction, : waves.shape[1]] = waves
     return to_fixed_point(features.reshape(4 * len(puzzle), -1))
+
+
+def rgb_to_lab(rgb: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert sRGB from 0 to 1 to L*a*b* (L* without its constant).
+
+    By the formulas: imaging libraries interpolate them in tables too coarse for the last of 16 bits.
+    """
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    xyz = linear @ RGB_TO_XYZ.T
+    roots = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return roots @ ROOTS_TO_LAB.T
 
 
 def _as_waves(lines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from ..puzzle import Puzzle
 
 
-def outer_lines(puzzle: Puzzle) -> list[NDArray[np.float32]]:
+def outer_lines(puzzle: Puzzle) -> list[NDArray[np.float64]]:
     """Return, for each direction, the outermost line of every piece as RGB from 0 to 1: (pieces, length, 3)."""
     pieces = puzzle.pieces
     lines = (pieces[:, :, -1], pieces[:, -1], pieces[:, :, 0], pieces[:, 0])
     return [_as_rgb(line) for line in lines]
 
 
-def _as_rgb(line: NDArray[np.uint8] | NDArray[np.uint16]) -> NDArray[np.float32]:
+def _as_rgb(line: NDArray[np.uint8] | NDArray[np.uint16]) -> NDArray[np.float64]:
     """Spread grey over three channels and lay what is transparent on white, as a viewer would."""
-    values = line.astype(np.float32) / np.float32(np.iinfo(line.dtype).max)
+    values = line.astype(np.float64) / np.iinfo(line.dtype).max
     channels = values.shape[-1]
     colour = values[..., :3] if channels >= 3 else np.repeat(values[..., :1], 3, axis=-1)
     if channels in (2, 4):

@@ -55,7 +55,7 @@ def side_cost(compatibility, side, other):
 @kernel
 def grid_cost(compatibility, columns, grid):
     """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
-    total = 0.0
+    total = np.float64(0)
     for cell in range(len(grid)):
         side = 4 * grid[cell]
         if (cell + 1) % columns != 0:

@@ -1,0 +1,171 @@
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jigsolve.genetic.crossover import breed, consult, grow, new_workspace
+from jigsolve.genetic.population import grid_cost
+from jigsolve.genetic.random import seed_state
+from tests import naive
+from tests.puzzles import compatibility_of, random_features
+
+FRAMES = st.tuples(st.integers(1, 6), st.integers(1, 6))
+
+
+def grow_child(compatibility, first, second, start, seed, mutant_from=None, mutation_rate=0.0):
+    """One child by the kernels, and its placements by phase."""
+    rows, columns = first.shape
+    work = new_workspace(rows * columns, rows, columns)
+    seed_state(work.state, np.uint64(seed), np.uint64(0), np.uint64(0))
+    consult(first.ravel(), second.ravel(), columns, compatibility.buddies, work.neighbours, work.advice)
+    child, phases = np.full(rows * columns, -9, dtype=np.int32), np.zeros(3, dtype=np.int64)
+    mutant_from = rows * columns if mutant_from is None else mutant_from
+    grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, child, phases)
+    return child.reshape(rows, columns), phases
+
+
+def random_parents(rng, rows, columns):
+    return [rng.permutation(rows * columns).astype(np.int32).reshape(rows, columns) for _ in range(2)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(FRAMES, st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([0.0, 0.3, 1.0]))
+def test_every_piece_is_placed_once_whatever_the_parents(frame, seed, keep, mutation_rate):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    compatibility = compatibility_of(random_features(rng, rows * columns), keep)
+    first, second = random_parents(rng, rows, columns)
+    start = int(rng.integers(rows * columns))
+    child, phases = grow_child(compatibility, first, second, start, seed, mutation_rate=mutation_rate)
+    assert sorted(child.ravel()) == list(range(rows * columns))
+    assert phases.sum() == rows * columns - 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(FRAMES, st.integers(0, 2**32))
+def test_the_child_of_equal_parents_is_their_copy(frame, seed):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    compatibility = compatibility_of(random_features(rng, rows * columns))
+    parent, _ = random_parents(rng, rows, columns)
+    child, phases = grow_child(compatibility, parent, parent.copy(), int(rng.integers(rows * columns)), seed)
+    assert (child == parent).all()
+    assert phases.tolist() == [rows * columns - 1, 0, 0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(FRAMES, st.integers(0, 2**32))
+def test_renumbering_the_pieces_renumbers_the_child_and_nothing_else(frame, seed):
+    rows, columns = frame
+    pieces = rows * columns
+    rng = np.random.default_rng(seed)
+    features = random_features(rng, pieces)
+    first, second = random_parents(rng, rows, columns)
+    start = int(rng.integers(pieces))
+    child, phases = grow_child(compatibility_of(features), first, second, start, seed)
+
+    new_number = (np.arange(pieces) + 1 + int(rng.integers(pieces))) % pieces
+    renumbered = np.empty((pieces, 4, features.shape[1]), dtype=np.int32)
+    renumbered[new_number] = features.reshape(pieces, 4, -1)
+    parents = [new_number[parent].astype(np.int32) for parent in (first, second)]
+    compatibility = compatibility_of(renumbered.reshape(features.shape))
+    other_child, other_phases = grow_child(compatibility, *parents, int(new_number[start]), seed)
+    assert (other_child == new_number[child]).all()
+    assert (other_phases == phases).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(FRAMES, st.integers(0, 2**32), st.integers(1, 40))
+def test_the_number_of_candidates_kept_changes_nothing(frame, seed, keep):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    features = random_features(rng, rows * columns, low=-2, high=3)  # many ties
+    first, second = random_parents(rng, rows, columns)
+    children = [grow_child(compatibility_of(features, k), first, second, 0, seed)[0] for k in (keep, 100)]
+    assert (children[0] == children[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "mutant_from", "mutation_rate"),
+    [(2, 3, None, 0.0), (3, 2, None, 0.0), (1, 5, None, 0.0), (2, 3, 2, 0.0), (2, 3, None, 0.2)],
+)
+def test_children_are_distributed_as_the_papers_algorithm_says(rows, columns, mutant_from, mutation_rate):
+    """Compare the frequencies of whole children with those of the obvious version, phase counts included."""
+    samples, pieces = 4000, rows * columns
+    rng = np.random.default_rng(rows * 10 + columns)
+    features = random_features(rng, pieces)
+    compatibility, squares = compatibility_of(features), naive.all_costs(features)
+    buddies = naive.best_buddies(squares)
+    first, second = related_parents(rng, rows, columns, buddies)
+
+    python = random.Random(1)
+    expected, found = Counter(), Counter()
+    for seed in range(samples):
+        child, phases = naive.crossover(first, second, squares, buddies, python, mutant_from, mutation_rate)
+        expected[(*child.ravel().tolist(), *phases)] += 1
+        start = python.randrange(pieces)
+        child, phases = grow_child(compatibility, first, second, start, seed, mutant_from, mutation_rate)
+        found[(*child.ravel().tolist(), *phases.tolist())] += 1
+
+    outcomes = expected.keys() | found.keys()
+    assert len(outcomes) > 1
+    for outcome in outcomes:
+        share = (expected[outcome] + found[outcome]) / (2 * samples)
+        deviation = np.sqrt(2 * samples * share * (1 - share))
+        assert abs(expected[outcome] - found[outcome]) <= 5 * deviation + 1, outcome
+
+
+def related_parents(rng, rows, columns, buddies):
+    """Parents that share relations and contain best buddies, so that every phase is used."""
+    wanted = {(p, d, b) for p, row in enumerate(buddies) for d, b in enumerate(row) if b >= 0}
+    while True:
+        first, _ = random_parents(rng, rows, columns)
+        second = first.copy()
+        second.ravel()[[0, 1]] = second.ravel()[[1, 0]]
+        relations = [
+            {(p, d, naive.neighbour(grid, p, d)) for p in range(rows * columns) for d in range(4)}
+            for grid in (first, second)
+        ]
+        agreed = {relation for relation in relations[0] & relations[1] if relation[2] is not None}
+        buddied = wanted & (relations[0] ^ relations[1])
+        if agreed and buddied:
+            return first, second
+
+
+def test_consult_notes_agreement_then_buddies():
+    # first:  0 1 2    second:  0 1 4    The buddies of 1 are 2 (right) and 4 (down); first has both.
+    #         3 4 5             3 2 5
+    first = np.array([0, 1, 2, 3, 4, 5], dtype=np.int32)
+    second = np.array([0, 1, 4, 3, 2, 5], dtype=np.int32)
+    buddies = np.full((6, 4), -1, dtype=np.int32)
+    buddies[1] = [2, 4, -1, -1]
+    buddies[5] = [-1, -1, 2, 0]
+    neighbours, advice = np.empty((6, 4), dtype=np.int32), np.empty((6, 4), dtype=np.int32)
+    consult(first, second, 3, buddies, neighbours, advice)
+    assert advice[0].tolist() == [1, 3, -1, -1]
+    assert advice[1].tolist() == [-2 - 2, -2 - 4, 0, -1]
+    assert advice[5].tolist() == [-1, -1, -2 - 2, -1]
+    assert advice[3].tolist() == [-1, -1, -1, 0]
+
+
+def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children():
+    rows, columns, children = 4, 5, 2000
+    pieces = rows * columns
+    rng = np.random.default_rng(11)
+    compatibility = compatibility_of(random_features(rng, pieces))
+    parent = rng.permutation(pieces).astype(np.int32)
+    parents = np.zeros((children, 2), dtype=np.int64)
+    grids, costs = np.empty((children, pieces), dtype=np.int32), np.empty(children)
+    phases = breed(
+        *(compatibility, columns, parents, 0.25, 0.0, np.uint64(1), np.uint64(1)),
+        *(parent[np.newaxis], grids, costs, 0, children),
+    )
+    assert phases.sum() == children * (pieces - 1)
+    assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
+    assert all(costs[i] == grid_cost(compatibility, columns, grids[i]) for i in range(0, children, 97))
+    # A mutant differs from its two equal parents unless the random piece happened to be the right one.
+    mutants = np.mean((grids != parent).any(axis=1))
+    assert 0.17 < mutants < 0.27

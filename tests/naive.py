@@ -1,0 +1,146 @@
+"""Slow, obvious versions of the kernels, to compare them with. Nothing here is fast and nothing here is clever."""
+
+import random
+
+import numpy as np
+
+RIGHT, DOWN, LEFT, UP = range(4)
+STEPS = {RIGHT: (0, 1), DOWN: (1, 0), LEFT: (0, -1), UP: (-1, 0)}
+
+
+def srgb_to_lab(rgb):
+    """The textbook formulas: sRGB to linear light to XYZ (D65) to L*a*b*."""
+    rgb = np.asarray(rgb, dtype=np.float64)
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]])
+    xyz = linear @ to_xyz.T / np.array([0.950456, 1.0, 1.088754])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    x, y, z = f[..., 0], f[..., 1], f[..., 2]
+    lightness = np.where(xyz[..., 1] > 0.008856, 116 * y - 16, 903.3 * xyz[..., 1])
+    return np.stack([lightness, 500 * (x - y), 200 * (y - z)], axis=-1)
+
+
+def lab_dissimilarities(pieces):
+    """Equation (1) for every piece, direction and other piece: costs[piece, direction, other].
+
+    Channels are normalised over the outermost lines of all pieces: mean 0, deviation 1 (but not below 1 unit).
+    """
+    lab = srgb_to_lab(pieces / 255.0)
+    outer = [lab[:, :, -1], lab[:, -1], lab[:, :, 0], lab[:, 0]]
+    pixels = np.concatenate([line.reshape(-1, 3) for line in outer])
+    outer = [(line - pixels.mean(axis=0)) / np.maximum(pixels.std(axis=0), 1.0) for line in outer]
+    n = len(pieces)
+    costs = np.zeros((n, 4, n))
+    for piece in range(n):
+        for direction in range(4):
+            for other in range(n):
+                difference = outer[direction][piece] - outer[(direction + 2) % 4][other]
+                costs[piece, direction, other] = np.sqrt(np.sum(difference**2))
+    return costs
+
+
+def all_costs(features):
+    """Costs of every pair from fixed-point features: costs[piece, direction, other], exactly as integers squared."""
+    n = len(features) // 4
+    squares = np.zeros((n, 4, n), dtype=object)
+    for piece in range(n):
+        for direction in range(4):
+            for other in range(n):
+                a = [int(value) for value in features[4 * piece + direction]]
+                b = [int(value) for value in features[4 * other + (direction + 2) % 4]]
+                squares[piece, direction, other] = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+    return squares
+
+
+def candidates(squares, keep):
+    """The best `keep` other sides of every side, ties by number."""
+    n = len(squares)
+    lists = []
+    for piece in range(n):
+        for direction in range(4):
+            others = [other for other in range(n) if other != piece]
+            others.sort(key=lambda other: (squares[piece, direction, other], other))
+            lists.append([4 * other + (direction + 2) % 4 for other in others[:keep]])
+    return lists
+
+
+def best_buddies(squares):
+    """The piece that is each side's best buddy, or -1; ties by number."""
+    n = len(squares)
+    best = [[entry[0] >> 2 if entry else -1 for entry in candidates(squares, 1)[4 * p : 4 * p + 4]] for p in range(n)]
+    return [
+        [best[p][d] if best[p][d] >= 0 and best[best[p][d]][(d + 2) % 4] == p else -1 for d in range(4)]
+        for p in range(n)
+    ]
+
+
+def neighbour(grid, piece, direction):
+    """The piece beside `piece` in an arrangement, or None."""
+    (row,), (column,) = np.nonzero(grid == piece)
+    row, column = row + STEPS[direction][0], column + STEPS[direction][1]
+    inside = 0 <= row < grid.shape[0] and 0 <= column < grid.shape[1]
+    return int(grid[row, column]) if inside else None
+
+
+def grid_cost(squares, grid, scale):
+    """Equation (2): the sum of costs over all pairs to the right and down."""
+    total = 0.0
+    for piece in grid.ravel():
+        for direction in (RIGHT, DOWN):
+            other = neighbour(grid, piece, direction)
+            if other is not None:
+                total += float(squares[piece, direction, other]) ** 0.5 / scale
+    return total
+
+
+def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0):
+    """Algorithm 2 as the paper tells it: look at every boundary again before every placement.
+
+    Returns the child and the placements in each phase.
+    """
+    rows, columns = first.shape
+    n = rows * columns
+    kernel = {(0, 0): rng.randrange(n)}
+    phases = [0, 0, 0]
+    while len(kernel) < n:
+        boundaries = _boundaries(kernel, rows, columns)
+        free = [piece for piece in range(n) if piece not in kernel.values()]
+        agreed, buddied = [], []
+        for cell, piece, direction in boundaries:
+            one, other = neighbour(first, piece, direction), neighbour(second, piece, direction)
+            if one is not None and one == other and one in free:
+                agreed.append((cell, one))
+            elif buddies[piece][direction] in free and buddies[piece][direction] in (one, other):
+                buddied.append((cell, buddies[piece][direction]))
+        if agreed:
+            phase, (cell, chosen) = 0, rng.choice(agreed)
+        elif buddied:
+            phase, (cell, chosen) = 1, rng.choice(buddied)
+        else:
+            phase, (cell, piece, direction) = 2, rng.choice(boundaries)
+            chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
+        if phase != 1:
+            once = mutant_from is not None and len(kernel) >= mutant_from
+            if once or rng.random() < mutation_rate:
+                chosen, mutant_from = rng.choice(free), None
+        kernel[cell] = chosen
+        phases[phase] += 1
+    top, left = min(row for row, _ in kernel), min(column for _, column in kernel)
+    child = np.empty((rows, columns), dtype=np.int32)
+    for (row, column), piece in kernel.items():
+        child[row - top, column - left] = piece
+    return child, phases
+
+
+def _boundaries(kernel, rows, columns):
+    """Every (cell, piece, direction) where a piece can be joined without bursting the frame."""
+    found = []
+    for (row, column), piece in kernel.items():
+        for direction, (down, right) in STEPS.items():
+            cell = (row + down, column + right)
+            cells = [*kernel, cell]
+            height = max(r for r, _ in cells) - min(r for r, _ in cells) + 1
+            width = max(c for _, c in cells) - min(c for _, c in cells) + 1
+            if cell not in kernel and height <= rows and width <= columns:
+                found.append((cell, piece, direction))
+    return found

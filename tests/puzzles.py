@@ -1,0 +1,34 @@
+"""Small puzzles for tests: drawn by formula, so that every machine draws the same."""
+
+import numpy as np
+
+from jigsolve import Puzzle
+from jigsolve.compatibility.candidates import find_candidates
+from jigsolve.threads import Threads
+
+
+def drawing(height, width, channels=3):
+    """A smooth picture with colour and detail everywhere, in integer arithmetic."""
+    y, x = np.mgrid[0:height, 0:width].astype(np.int64)
+    planes = [
+        128 + (x * 3 + y * 5) % 61 + (x * x // 40 + y) % 53,
+        60 + (x * y // 50) % 97 + (y * 2) % 41,
+        (255 - x - y) % 256 // 2 + (x + 2 * y) % 37,
+        np.full_like(x, 255),
+    ]
+    return np.clip(np.stack(planes[:channels], axis=-1), 0, 255).astype(np.uint8)
+
+
+def drawn_puzzle(rows, columns, piece_width=8, piece_height=None):
+    piece_height = piece_height or piece_width
+    return Puzzle.from_array(drawing(rows * piece_height, columns * piece_width), (piece_width, piece_height))
+
+
+def random_features(rng, pieces, length=20, low=-1000, high=1000):
+    """Features without meaning, as (4 * pieces, length) integers."""
+    return rng.integers(low, high, size=(4 * pieces, length)).astype(np.int32)
+
+
+def compatibility_of(features, keep=32):
+    with Threads(2) as threads:
+        return find_candidates(features, keep, threads)
