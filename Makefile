@@ -18,7 +18,7 @@ test: $(VENV)/.installed-dev  ## lint, types and tests
 install: $(VENV)/.installed  ## set up .venv with the command jigsolve
 
 bench: $(VENV)/.installed  ## measure speed
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(IMAGES),--images $(IMAGES))
 
 clean:
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

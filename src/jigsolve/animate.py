@@ -70,7 +70,7 @@ class Film:
 
 
 def _shrunk(puzzle: Puzzle) -> Puzzle:
-    """Return the puzzle with its pieces shrunk, 8 bits, so that the picture is at most LONGEST_SIDE on a side."""
+    """Return the puzzle with its pieces shrunk, 8 bits, so that the longest side is about LONGEST_SIDE at most."""
     longest = max(puzzle.rows * puzzle.piece_height, puzzle.columns * puzzle.piece_width)
     scale = min(1.0, LONGEST_SIDE / longest)
     width, height = (max(1, round(scale * size)) for size in (puzzle.piece_width, puzzle.piece_height))

@@ -83,6 +83,6 @@ class Arrangement:
         """Build an arrangement from what `to_json` gave, checking it."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {error}") from error
         return cls.from_dict(data)

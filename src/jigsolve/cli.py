@@ -13,13 +13,13 @@ from . import parameters as parameters_module
 from ._version import __version__
 from .animate import Film
 from .detect import detect_piece_size
-from .display import Display
+from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError
-from .files import check_distinct, check_writable, write_whole
+from .files import check_distinct, check_writable, is_folder, write_whole
 from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
 from .metrics import score as score_arrangement
-from .parameters import PRESETS
+from .parameters import PRESETS, parameters_of
 from .plots import FORMATS as PLOT_FORMATS
 from .plots import cost_plot
 from .puzzle import Puzzle
@@ -31,7 +31,6 @@ from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
-LOSSY_SUFFIXES = (".jpg", ".jpeg")
 DEFAULT_PIECE_SIZE = 28
 DEMO_PIECE_SIZE = 30
 
@@ -48,8 +47,8 @@ class PieceSizeType(click.ParamType[tuple[int, int]]):
         if isinstance(value, tuple):
             return value
         try:
-            width, _, height = str(value).lower().partition("x")
-            return int(width), int(height or width)
+            width, *height = map(int, str(value).lower().split("x", maxsplit=1))
+            return width, height[0] if height else width
         except ValueError:
             self.fail(f"{value!r} is not a piece size; write 28, or 51x27 for width x height", param, ctx)
 
@@ -67,8 +66,10 @@ def main() -> None:
         _fail(str(error))
     except MemoryError:
         _fail("there is not enough memory for this puzzle; try a smaller --population or larger pieces")
+    except OSError as error:  # Files are dealt with where they are: this is standard output.
+        _fail(f"cannot print: {error.strerror or error}")
     except (KeyboardInterrupt, click.Abort):
-        click.echo("jigsolve: interrupted; nothing was written", err=True)
+        click.echo("jigsolve: interrupted before it was done", err=True)
         sys.exit(EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -114,16 +115,16 @@ def cut(
     display = Display(quiet=quiet)
     check_suffix(out)
     _check_outputs([photo], [out, truth], force=force)
-    picture = read_picture(photo)
+    with decoders_silenced():
+        picture = read_picture(photo)
     whole = Puzzle.from_image(picture, piece_size, crop=True)
     _say_if_cropped(display, picture, whole)
     puzzle, solution = whole.shuffled(seed)
     data = encode_picture(puzzle.assemble(puzzle.as_given()), out.suffix)
     write_whole(out, data, overwrite=force)
     if truth is not None:
-        if out.suffix.lower() in LOSSY_SUFFIXES:
-            # The truth is of the pieces as the file has them, which a lossy format has changed.
-            puzzle = Puzzle.from_image(out, piece_size)
+        # The truth is of the pieces as the file has them: a format may have changed colours, depth or alpha.
+        puzzle = Puzzle.from_image(out, piece_size)
         write_whole(truth, truth_to_json(puzzle, solution, seed).encode(), overwrite=force)
     display.say(f"{out}: {len(puzzle)} pieces, {puzzle.rows} rows x {puzzle.columns} columns, shuffled")
 
@@ -189,7 +190,7 @@ class _Outputs:
 @click.option("--columns", type=int, help="Columns of the frame, for a folder of tiles.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True)
-@click.option("--threads", type=int, help="Threads to use; all cores when left out.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to use; all cores when left out.")
 @_parameter_options
 @click.option("--max-seconds", type=float, help="Stop after the generation in which this time is up.")
 @click.option(
@@ -235,12 +236,13 @@ def solve_command(
     outputs = _Outputs(out, json_path, history, animation, plot)
     outputs.check([puzzle_path], force=force)
     rules = _rules(max_seconds, no_improvement)
+    parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
     puzzle = _read_puzzle(puzzle_path, piece_size, columns, display)
     result, film = _solve(puzzle, display, preset=preset, seed=seed, stop=rules, threads=threads, **changes)
     outputs.write(result, film, force=force)
     if not quiet:
         click.echo(result.summary())
-        click.echo(f"wrote {', '.join(str(path) for path in outputs.paths() if path)}")
+        click.echo(f"wrote {', '.join(click.format_filename(path) for path in outputs.paths() if path)}")
     return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0
 
 
@@ -254,15 +256,17 @@ def _rules(max_seconds: float | None, no_improvement: int | None) -> StoppingRul
 
 
 def _read_puzzle(path: Path, piece_size: tuple[int, int] | None, columns: int | None, display: Display) -> Puzzle:
-    if path.is_dir():
+    if is_folder(path):
         if piece_size is not None:
             raise InputError("--piece-size is for a shuffled picture; the tiles of a folder have their own size")
-        return Puzzle.from_tiles(path, columns=columns)
+        with decoders_silenced():
+            return Puzzle.from_tiles(path, columns=columns)
     if columns is not None:
         raise InputError(
             "--columns is for a folder of tiles; the frame of a shuffled picture follows from --piece-size"
         )
-    picture = read_picture(path)
+    with decoders_silenced():
+        picture = read_picture(path)
     if piece_size is None:
         piece_size = detect_piece_size(picture)
         display.say(f"detected piece size: {piece_size[0]}x{piece_size[1]} pixels (--piece-size overrides it)")
@@ -273,7 +277,7 @@ def _solve(puzzle: Puzzle, display: Display, **options: Any) -> tuple[Result, Fi
     """Solve with a display; return the result and the film of it."""
     with display.patiently("compiling for this machine: only the first time, some ten seconds"):
         warm_up()
-    total = parameters_module.parameters_of(options["preset"], generations=options.get("generations")).generations
+    total = parameters_of(options["preset"], generations=options.get("generations")).generations
     film = Film(puzzle)
     with display.generations(total, len(puzzle)) as shown:
 
@@ -286,7 +290,7 @@ def _solve(puzzle: Puzzle, display: Display, **options: Any) -> tuple[Result, Fi
 
 def _check_outputs(inputs: list[Path], outputs: list[Path | None], *, force: bool) -> None:
     wanted = [path for path in outputs if path is not None]
-    check_distinct([*inputs, *wanted])
+    check_distinct(inputs, wanted)
     for path in wanted:
         check_writable(path, overwrite=force)
 

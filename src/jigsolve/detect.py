@@ -27,7 +27,8 @@ def detect_piece_size(picture: Picture) -> tuple[int, int]:
     InputError
         If no seams stand out in either direction.
     """
-    grey = picture.pixels[:, :, :3].mean(axis=2, dtype=np.float32)
+    colours = 3 if picture.pixels.shape[2] >= 3 else 1  # What follows is alpha.
+    grey = picture.pixels[:, :, :colours].mean(axis=2, dtype=np.float32)
     width, height = _period(_steps(grey)), _period(_steps(grey.T))
     if width is None and height is None:
         raise InputError(
@@ -50,6 +51,8 @@ def _period(steps: NDArray[np.float64]) -> int | None:
     seams, a divisor claims seams where there are none, and each halves what is explained.
     """
     extent = len(steps) + 1
+    if extent < 2 * LEAST_SIZE:
+        return None
     beside = (np.pad(steps, (1, 0), mode="edge")[:-1] + np.pad(steps, (0, 1), mode="edge")[1:]) / 2
     jumps = steps - beside
     best, best_explained = None, 0.0

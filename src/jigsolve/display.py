@@ -1,8 +1,11 @@
 """What the command line shows while it works: live on a terminal, plain lines on a pipe, nothing when quiet."""
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 
 from rich.console import Console
@@ -47,6 +50,22 @@ class Display:
         else:
             self.say(_starting(pieces))
             yield _Lines(self, total)
+
+
+@contextmanager
+def decoders_silenced() -> Iterator[None]:
+    """Keep what C libraries print about a damaged picture off standard error; the error raised says enough."""
+    if sys.stderr is None:  # Closed: number 2 may be any file by now.
+        yield
+        return
+    kept = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 class GenerationDisplay:

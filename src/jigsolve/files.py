@@ -10,23 +10,34 @@ from .errors import InputError, OutputError
 
 def check_writable(path: Path, *, overwrite: bool) -> None:
     """Refuse early, before any work is done, what `write_whole` would refuse at the end."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; give the name of a file to write")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists already; choose another name or pass --force (overwrite=True)")
+    if _exists(path):
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder; give the name of a file to write")
+        if not path.is_file():  # Such as /dev/null, which taking its name would destroy.
+            raise OutputError(f"{path} is not an ordinary file; choose another name")
+        if not overwrite:
+            raise OutputError(f"{path} exists already; choose another name or pass --force (overwrite=True)")
     if not path.parent.is_dir():
         raise OutputError(f"the folder {path.parent} does not exist; create it first")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} is not writable")
 
 
-def check_distinct(paths: Iterable[Path]) -> None:
-    """Refuse two outputs that would land in the same file."""
-    seen: set[Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise InputError(f"{path} is named for two outputs; give each its own name")
-        seen.add(path.resolve())
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of that name; a name that no file can have is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuse an output that would land in the file of an input or of another output."""
+    taken = {_resolved(path): "an input and an output" for path in inputs}
+    for path in outputs:
+        if use := taken.get(_resolved(path)):
+            raise InputError(f"{path} is named for {use}; give each its own name")
+        taken[_resolved(path)] = "two outputs"
 
 
 def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
@@ -48,6 +59,23 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:  # Such as a name that is too long.
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+    return True
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise InputError(f"{path} is a symbolic link that leads back to itself") from error
 
 
 def _take_name(temporary: Path, path: Path, *, overwrite: bool) -> None:

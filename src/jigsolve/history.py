@@ -41,9 +41,11 @@ def to_csv(history: Iterable[Generation]) -> str:
 def from_csv(text: str) -> tuple[Generation, ...]:
     """Read what `to_csv` wrote."""
     try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
+        rows = csv.DictReader(io.StringIO(text), strict=True)
+        if rows.fieldnames != [field.name for field in fields(Generation)]:
+            raise ValueError(f"its columns are {rows.fieldnames}")
         return tuple(_from_row(row) for row in rows)
-    except (csv.Error, KeyError, TypeError, ValueError) as error:
+    except (csv.Error, TypeError, ValueError) as error:
         raise InputError(f"not a history: {error}") from error
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
-from .errors import ImageError, InputError
+from .deep import decode_deep, encode_deep, has_deep_channels
+from .errors import ImageError, InputError, OutputError
 from .files import write_whole
 
 READABLE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif"})
@@ -21,7 +22,7 @@ _WRITERS: dict[str, tuple[str, dict[str, object]]] = {
     ".png": ("PNG", {"compress_level": 4}),
     ".tif": ("TIFF", {"compression": "tiff_lzw"}),
     ".tiff": ("TIFF", {"compression": "tiff_lzw"}),
-    ".webp": ("WEBP", {"lossless": True}),
+    ".webp": ("WEBP", {"lossless": True, "exact": True}),
     ".bmp": ("BMP", {}),
     ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
     ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
@@ -110,41 +111,17 @@ def _decode(data: bytes, path: Path) -> Picture:
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data))
             image.load()
-            return _deep_picture(data, image) or _shallow_picture(image)
+            return _deep_picture(data, image) if has_deep_channels(data, image) else _shallow_picture(image)
     except UnidentifiedImageError as error:
         raise ImageError(f"{path} is not a picture in a format that can be read") from error
     except Image.DecompressionBombError as error:
         raise ImageError(f"{path} would unpack to more pixels than is safe: {error}") from error
     except InputError as error:
         raise ImageError(f"{path} cannot be used: {error}") from error
-    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError) as error:
-        # Pillow's decoders raise all of these for damaged files.
+    except MemoryError as error:
+        raise ImageError(f"there is not enough memory to unpack {path}") from error
+    except Exception as error:  # Decoders raise nearly everything for damaged files.
         raise ImageError(f"{path} is damaged or truncated: {error}") from error
-
-
-def _deep_picture(data: bytes, image: Image.Image) -> Picture | None:
-    """Decode 16-bit channels, or return None where 8 bits are all there is."""
-    if not _has_deep_channels(data, image):
-        return None
-    import cv2  # Only deep pictures need it.
-
-    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if decoded is None or decoded.dtype != np.uint16:
-        raise InputError("its 16-bit channels cannot be decoded; save it with 8 bits a channel or as PNG")
-    pixels = as_pixels(decoded)
-    order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[pixels.shape[2]]
-    if pixels.shape[2] == 4 and image.mode == "LA":
-        order = [0, 3]
-    return Picture(_upright(pixels[:, :, order], image), image.info.get("icc_profile"))
-
-
-def _has_deep_channels(data: bytes, image: Image.Image) -> bool:
-    if image.format == "PNG":
-        return data[24] == 16  # Bit depth in the IHDR chunk, which always comes first.
-    if image.format == "TIFF":
-        bits = image.tag_v2.get(258, (1,))  # type: ignore[attr-defined]
-        return bool(max(bits if isinstance(bits, tuple) else (bits,)) == 16)
-    return False
 
 
 _TURNS: dict[int, tuple[bool, int]] = {
@@ -164,6 +141,10 @@ def _upright(pixels: Pixels, image: Image.Image) -> Pixels:
     return np.rot90(pixels[:, ::-1] if mirror else pixels, turns)
 
 
+def _deep_picture(data: bytes, image: Image.Image) -> Picture:
+    return Picture(_upright(decode_deep(data, image), image), image.info.get("icc_profile"))
+
+
 def _shallow_picture(image: Image.Image) -> Picture:
     profile = image.info.get("icc_profile")
     image = ImageOps.exif_transpose(image)
@@ -171,6 +152,8 @@ def _shallow_picture(image: Image.Image) -> Picture:
         image, profile = _to_rgb(image, profile), None
     elif image.mode in ("P", "PA"):
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    elif "transparency" in image.info and image.mode in ("1", "L", "RGB"):  # One colour is transparent.
+        image = image.convert("RGBA" if image.mode == "RGB" else "LA")
     elif image.mode == "1":
         image = image.convert("L")
     elif image.mode in ("YCbCr", "LAB", "HSV", "RGBX"):
@@ -207,7 +190,7 @@ def encode_picture(picture: Picture, suffix: str) -> bytes:
     check_suffix(Path(f"x{suffix}"))
     suffix = suffix.lower()
     if picture.pixels.dtype == np.uint16 and suffix in _DEEP_SUFFIXES:
-        return _encode_deep(picture, suffix)
+        return encode_deep(picture.pixels, suffix, picture.icc_profile)
     name, options = _WRITERS[suffix]
     image = picture.to_pillow()
     if name in ("JPEG", "BMP") and image.mode in ("LA", "RGBA"):
@@ -215,18 +198,12 @@ def encode_picture(picture: Picture, suffix: str) -> bytes:
     if picture.icc_profile and name != "BMP":
         options = options | {"icc_profile": picture.icc_profile}
     buffer = io.BytesIO()
-    image.save(buffer, name, **options)
+    try:
+        image.save(buffer, name, **options)
+    except (OSError, ValueError) as error:  # Such as more pixels on a side than the format allows.
+        size = f"{picture.width}x{picture.height}"
+        raise OutputError(f"a picture of {size} pixels cannot be written as {suffix}: {error}; try .png") from error
     return buffer.getvalue()
-
-
-def _encode_deep(picture: Picture, suffix: str) -> bytes:
-    import cv2
-
-    order = {1: [0], 2: [0, 0, 0, 1], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[picture.pixels.shape[2]]
-    done, data = cv2.imencode(suffix, np.ascontiguousarray(picture.pixels[:, :, order]))
-    if not done:
-        raise InputError(f"a 16-bit picture of shape {picture.pixels.shape} cannot be written as {suffix}")
-    return data.tobytes()
 
 
 def write_picture(path: str | Path, picture: Picture, *, overwrite: bool = False) -> None:

@@ -6,8 +6,12 @@ from typing import Any, Literal, get_args
 from .errors import InputError
 
 Selection = Literal["inverse", "window", "exponential"]
-Measure = Literal["lab"]
+Measure = Literal["lab", "lab-raw"]
 MutationUnit = Literal["child", "placement"]
+
+
+# More arrangements than any memory holds.
+MOST_POPULATION = 2**31
 
 
 def _check_whole(name: str, value: object, least: int) -> None:
@@ -39,7 +43,8 @@ class Parameters:
     selection
         How a cost becomes a chance to be a parent: "inverse", "window" or "exponential" (see `genetic.selection`).
     measure
-        How the cost of a pair is measured: "lab", the paper's dissimilarity.
+        How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*, or "lab-raw", the
+        same without normalizing.
     candidates
         How many candidates of every side are kept in lists. The result is the same for any number; the time is not.
     """
@@ -51,10 +56,12 @@ class Parameters:
     mutation_unit: MutationUnit = "child"
     selection: Selection = "inverse"
     measure: Measure = "lab"
-    candidates: int = 32
+    candidates: int = 64
 
     def __post_init__(self) -> None:
         _check_whole("population", self.population, 2)
+        if self.population > MOST_POPULATION:
+            raise InputError(f"population must be at most {MOST_POPULATION}, not {self.population}")
         _check_whole("generations", self.generations, 0)
         _check_whole("elites", self.elites, 0)
         _check_whole("candidates", self.candidates, 1)

@@ -25,7 +25,8 @@ def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
         numbers, [generation.mean_cost for generation in history], color="#9a9a9a", label="mean of the population"
     )
     cost.plot(numbers, [generation.best_cost for generation in history], color="#2a7f9e", label="best")
-    cost.set_yscale("log")
+    if any(generation.mean_cost > 0 for generation in history):
+        cost.set_yscale("log")
     cost.yaxis.set_major_formatter("{x:,.0f}")
     cost.yaxis.set_minor_formatter("{x:,.0f}")
     cost.set_ylabel("cost (sum of dissimilarities)")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .arrangement import Arrangement
 from .errors import InputError
+from .files import is_folder
 from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture
 
 PieceSize = int | tuple[int, int]
@@ -46,13 +47,12 @@ class Puzzle:
     icc_profile: bytes | None = None
 
     def __post_init__(self) -> None:
-        pieces = np.ascontiguousarray(self.pieces)
+        pieces = np.array(self.pieces, order="C")  # A copy, so that nobody else can change it.
         if pieces.ndim != 4 or 0 in pieces.shape:
             raise InputError(f"pieces have shape (pieces, height, width, channels), not {pieces.shape}")
         as_pixels(pieces[0])
         if self.rows < 1 or self.columns < 1 or self.rows * self.columns != len(pieces):
             raise InputError(f"a frame of {self.rows} x {self.columns} does not hold {len(pieces)} pieces")
-        pieces = pieces.view()
         pieces.flags.writeable = False
         object.__setattr__(self, "pieces", pieces)
 
@@ -139,15 +139,7 @@ class Puzzle:
         InputError
             If there are no tiles, they differ in size or kind, or the columns do not divide their number.
         """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise InputError(f"there is no folder {folder}")
-        paths = sorted(
-            (path for path in folder.iterdir() if path.suffix.lower() in READABLE_SUFFIXES and path.name[0] != "."),
-            key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)],
-        )
-        if not paths:
-            raise InputError(f"the folder {folder} holds no pictures")
+        paths = _tile_paths(Path(folder))
         tiles = [read_picture(path) for path in paths]
         first = tiles[0].pixels
         for path, tile in zip(paths, tiles, strict=True):
@@ -162,6 +154,8 @@ class Puzzle:
 
     def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
         """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
+        if seed < 0:
+            raise InputError(f"a seed is a whole number of at least 0, not {seed}")
         order = np.random.default_rng(seed).permutation(len(self))
         shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile)
         return shuffled, Arrangement(np.argsort(order).reshape(self.rows, self.columns))
@@ -180,6 +174,25 @@ class Puzzle:
         height, width = self.rows * self.piece_height, self.columns * self.piece_width
         pixels = self.pieces[arrangement.grid].swapaxes(1, 2).reshape(height, width, -1)
         return Picture(pixels, self.icc_profile)
+
+
+def _tile_paths(folder: Path) -> list[Path]:
+    if not is_folder(folder):
+        raise InputError(f"there is no folder {folder}")
+    try:
+        files = list(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"cannot read the folder {folder}: {error.strerror or error}") from error
+    paths = [path for path in files if path.suffix.lower() in READABLE_SUFFIXES and path.name[0] != "."]
+    if not paths:
+        raise InputError(f"the folder {folder} holds no pictures")
+    return sorted(paths, key=_natural)
+
+
+def _natural(path: Path) -> tuple[list[int | str], str]:
+    """Return what sorts names as people do; 1 and 01 are the same number, so the name itself decides last."""
+    parts = re.split(r"(\d+)", path.name)  # Text, number, text, ...
+    return [int(part) if part.isdecimal() else part for part in parts], path.name
 
 
 def _describe(pixels: Pixels) -> str:

@@ -49,7 +49,7 @@ def read_record(path: str | Path) -> Record:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") not in (TRUTH_FORMAT, RESULT_FORMAT):
         raise InputError(f"{path} is neither a result nor a truth that jigsolve wrote")

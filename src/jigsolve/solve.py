@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._version import __version__
 from .arrangement import Arrangement
@@ -19,7 +21,10 @@ from .result import Result
 from .stop import AnyOf, MaxGenerations, StoppingRule
 from .threads import Threads
 
-MEASURES = {"lab": lab_features}
+MEASURES: dict[str, Callable[[Puzzle], NDArray[np.int32]]] = {
+    "lab": lab_features,
+    "lab-raw": partial(lab_features, normalized=False),
+}
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,9 @@ def warm_up() -> None:
     The first time on a machine this takes some ten seconds; the compiled kernels are kept beside the package.
     """
     pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
-    solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+    result = solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+    if result.stopped == "interrupted":  # Ctrl-C was not meant for this puzzle.
+        raise KeyboardInterrupt
 
 
 class _Clock:

@@ -22,8 +22,10 @@ class Compatibility(NamedTuple):
 
     candidates: NDArray[np.int32]
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
-    costs: NDArray[np.float32]
-    """(sides, k): what those candidates cost."""
+    best: NDArray[np.int32]
+    """(sides): the first candidate again, packed densely, as most look-ups end there; -1 where there is none."""
+    best_costs: NDArray[np.float32]
+    """(sides): what the first candidate costs."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
     features: NDArray[np.int32]
@@ -39,15 +41,16 @@ def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) ->
     pieces = len(features) // 4
     keep = min(keep, pieces - 1)
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
-    costs = np.empty((4 * pieces, keep), dtype=np.float32)
+    best_costs = np.zeros(4 * pieces, dtype=np.float32)
     if keep > 0:
         rounded = features.astype(np.float32) / np.float32(SCALE)
         squares = np.einsum("sf,sf->s", rounded, rounded)
         error = _estimate_error(rounded.shape[1], squares)
         for direction, first, estimates in _blocks_of_estimates(rounded, squares):
-            select = partial(select_candidates, features, estimates, direction, first, error, candidates, costs)
+            select = partial(select_candidates, features, estimates, direction, first, error, candidates, best_costs)
             threads.run(len(estimates), select)
-    return Compatibility(candidates, costs, _best_buddies(candidates, pieces), features)
+    best = candidates[:, 0].copy() if keep else np.full(4 * pieces, -1, dtype=np.int32)
+    return Compatibility(candidates, best, best_costs, _best_buddies(best), features)
 
 
 def _blocks_of_estimates(
@@ -76,12 +79,9 @@ def _estimate_error(length: int, squares: NDArray[np.float32]) -> float:
     return float(8 * (length + 4) * 2.0**-24 * squares.max(initial=0.0))
 
 
-def _best_buddies(candidates: NDArray[np.int32], pieces: int) -> NDArray[np.int32]:
-    if candidates.shape[1] == 0:
-        return np.full((pieces, 4), -1, dtype=np.int32)
-    best = candidates[:, 0]
-    mutual = best[best] == np.arange(4 * pieces)
-    return np.where(mutual, best >> 2, -1).reshape(pieces, 4).astype(np.int32)
+def _best_buddies(best: NDArray[np.int32]) -> NDArray[np.int32]:
+    mutual = best[best] == np.arange(len(best))
+    return np.where(mutual, best >> 2, -1).reshape(-1, 4).astype(np.int32)
 
 
 @inlined
@@ -101,7 +101,7 @@ def insert(values, sides, count, value, side):
 
 
 @kernel
-def select_candidates(features, estimates, direction, first, error, candidates, costs, begin, end):
+def select_candidates(features, estimates, direction, first, error, candidates, best_costs, begin, end):
     """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
 
     Invariant: whatever the short list leaves out is estimated at its last entry or above, hence is at least that
@@ -136,5 +136,4 @@ def select_candidates(features, estimates, direction, first, error, candidates, 
                     square = squared_distance_below(features, side, 4 * other + opposite, bound)
                     if square < bound:
                         kept = insert(squares, candidates[side], kept, square, 4 * other + opposite)
-        for k in range(keep):
-            costs[side, k] = cost_of(squares[k])
+        best_costs[side] = cost_of(squares[0])

@@ -17,16 +17,16 @@ RGB_TO_XYZ /= RGB_TO_XYZ.sum(axis=1, keepdims=True)
 ROOTS_TO_LAB = np.array([[0, 116, 0], [500, -500, 0], [0, 200, -200]])
 
 
-def lab_features(puzzle: Puzzle) -> NDArray[np.int32]:
+def lab_features(puzzle: Puzzle, *, normalized: bool = True) -> NDArray[np.int32]:
     """Return one row a side, such that the distance of two rows is the dissimilarity of the two sides.
 
-    "Normalized L*a*b*" is read as: each channel with mean 0 and deviation 1 over the puzzle's sides. The paper says no
-    more; docs/algorithm.md compares other readings.
+    The paper's "normalized L*a*b*", of which it says no more, is read as: each channel with mean 0 and deviation 1 over
+    the puzzle's sides. docs/algorithm.md compares it with the channels as they are.
     """
     lines = [rgb_to_lab(line) for line in outer_lines(puzzle)]
     pixels = np.concatenate([line.reshape(-1, 3) for line in lines])
     mean = pixels.mean(axis=0)
-    deviation = np.maximum(pixels.std(axis=0), LEAST_DEVIATION)
+    deviation = np.maximum(pixels.std(axis=0), LEAST_DEVIATION) if normalized else np.ones(3)
     # Lines shorter than the longest (rectangular pieces) end in zeros, which add nothing to a distance.
     features = np.zeros((len(puzzle), 4, 3 * max(line.shape[1] for line in lines)))
     for direction, line in enumerate(lines):
