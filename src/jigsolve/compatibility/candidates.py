@@ -45,9 +45,8 @@ def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) ->
     if keep > 0:
         rounded = features.astype(np.float32) / np.float32(SCALE)
         squares = np.einsum("sf,sf->s", rounded, rounded)
-        error = _estimate_error(rounded.shape[1], squares)
         for direction, first, estimates in _blocks_of_estimates(rounded, squares):
-            select = partial(select_candidates, features, estimates, direction, first, error, candidates, best_costs)
+            select = partial(select_candidates, features, estimates, direction, first, squares, candidates, best_costs)
             threads.run(len(estimates), select)
     best = candidates[:, 0].copy() if keep else np.full(4 * pieces, -1, dtype=np.int32)
     return Compatibility(candidates, best, best_costs, _best_buddies(best), features)
@@ -67,16 +66,6 @@ def _blocks_of_estimates(
             estimates += squares_by_direction[direction, rows, np.newaxis]
             estimates += squares_by_direction[direction ^ 2]
             yield direction, first, estimates
-
-
-def _estimate_error(length: int, squares: NDArray[np.float32]) -> float:
-    """Bound how far an estimate and the exact squared distance can be apart.
-
-    A float32 inner product of `length` terms is off by at most length * 2^-24 * |a||b|, and |a||b| is at most the
-    largest |a|^2. Two such errors in the squares, two in the product; rounding the features and adding up is less
-    than as much again.
-    """
-    return float(8 * (length + 4) * 2.0**-24 * squares.max(initial=0.0))
 
 
 def _best_buddies(best: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -101,16 +90,21 @@ def insert(values, sides, count, value, side):
 
 
 @kernel
-def select_candidates(features, estimates, direction, first, error, candidates, best_costs, begin, end):
+def select_candidates(features, estimates, direction, first, norms, candidates, best_costs, begin, end):
     """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
 
-    Invariant: whatever the short list leaves out is estimated at its last entry or above, hence is at least that
-    less the error. If the last candidate kept is below this, the list is exact; if not, all pieces are looked at.
+    `norms` holds |a|^2 of every side. The estimate of |a - b|^2, in float32, is off by at most a multiple of
+    (|a| + |b|)^2, and a side b at least as near as the last candidate kept has |b| <= |a| + |a - last|.
+
+    Invariant: what the short list leaves out is estimated at its last entry or above. If the last candidate kept is
+    nearer than that by more than the error, the list is exact; if not, all pieces are looked at.
     """
     pieces = estimates.shape[1]
     keep = candidates.shape[1]
     opposite = direction ^ 2
     short = min(keep + MARGIN, pieces - 1)
+    # A float32 inner product of m terms is off by at most m * 2^-24 of |a||b|; rounding and adding up less than 8 more.
+    roundoff = (features.shape[1] + 8) * 2.0**-24
     rough = np.empty(short, np.float32)
     rough_sides = np.empty(short, np.int32)
     squares = np.empty(keep, np.int64)
@@ -128,7 +122,9 @@ def select_candidates(features, estimates, direction, first, error, candidates, 
             square = squared_distance(features, side, other_side)
             if kept < keep or square < squares[keep - 1]:
                 kept = insert(squares, candidates[side], kept, square, other_side)
-        if short < pieces - 1 and squares[keep - 1] >= (rough[short - 1] - error) * SCALE * SCALE:
+        last = np.float64(squares[keep - 1]) / (SCALE * SCALE)
+        error = roundoff * (2 * np.sqrt(np.float64(norms[side])) + np.sqrt(last)) ** 2
+        if short < pieces - 1 and last + error >= rough[short - 1]:
             kept = 0
             for other in range(pieces):
                 if other != piece:
