@@ -1,11 +1,22 @@
 """The one place where kernels get their compiler options."""
 
+import contextlib
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
 
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _package_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Return what changes when any source file of the package does."""
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    return tuple((source.name, source.stat().st_mtime_ns, source.stat().st_size) for source in sources)
+
+
+_STAMP = _package_stamp()
 
 
 def kernel(function: Function) -> Function:
@@ -14,9 +25,19 @@ def kernel(function: Function) -> Function:
     nogil: slices of the work are done by plain threads. cache: compiled once a machine, not once a run.
     No fastmath: sums of floats keep the order they are written in, so that every machine computes the same.
     """
-    return cast(Function, njit(nogil=True, cache=True)(function))
+    return _compiled(function, inline="never")
 
 
 def inlined(function: Function) -> Function:
     """Compile a small helper that belongs inside a kernel's loop."""
-    return cast(Function, njit(nogil=True, cache=True, inline="always")(function))
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Function, inline: Literal["never", "always"]) -> Function:
+    dispatcher: Any = njit(nogil=True, cache=True, inline=inline)(function)
+    # Numba's cache notices a change in the kernel's own file only, and would go on using kernels with a helper from
+    # another file as it was. There is no public way to tell it; should its insides change, only this guard is lost.
+    with contextlib.suppress(AttributeError):
+        file = dispatcher._cache._cache_file
+        file._source_stamp = (file._source_stamp, _STAMP)
+    return cast(Function, dispatcher)

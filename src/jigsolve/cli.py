@@ -188,8 +188,20 @@ class _Outputs:
 @click.option("-o", "--out", required=True, type=OutputPath, metavar="SOLVED.png", help="Where the picture goes.")
 @click.option("--piece-size", type=PieceSizeType(), help="28, or 51x27 for width x height; left out, it is detected.")
 @click.option("--columns", type=int, help="Columns of the frame, for a folder of tiles.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True)
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    default="paper",
+    show_default=True,
+    help="Named set of parameters; the options below change single ones.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same result.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use; all cores when left out.")
 @_parameter_options
 @click.option("--max-seconds", type=float, help="Stop after the generation in which this time is up.")
@@ -327,8 +339,16 @@ def score(result: Path, truth: Path, as_json: bool) -> None:
 
 @cli.command()
 @click.option("-o", "--out", type=OutputPath, default="demo", show_default=True, help="Folder for what it makes.")
-@click.option("--piece-size", type=PieceSizeType(), default=str(DEMO_PIECE_SIZE), show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True)
+@click.option(
+    "--piece-size", type=PieceSizeType(), default=str(DEMO_PIECE_SIZE), show_default=True, help="Pixels of a piece."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of the shuffle and of the solve.",
+)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
     """Cut, shuffle and solve a photograph, and say what to try next.

@@ -9,7 +9,6 @@ Selection = Literal["inverse", "window", "exponential"]
 Measure = Literal["lab", "lab-raw"]
 MutationUnit = Literal["child", "placement"]
 
-
 # More arrangements than any memory holds.
 MOST_POPULATION = 2**31
 

@@ -15,10 +15,6 @@ def check_against_naive(features, keep):
     squares = naive.all_costs(features)
     assert found.candidates.tolist() == naive.candidates(squares, keep)
     assert found.buddies.tolist() == naive.best_buddies(squares)
-    for side, row in enumerate(found.candidates):
-        if len(row):
-            assert found.best[side] == row[0]
-            assert found.best_costs[side] == np.float32(float(squares[side >> 2, side & 3, row[0] >> 2]) ** 0.5 / SCALE)
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])

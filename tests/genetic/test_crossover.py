@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve.genetic.crossover import breed, consult, grow, new_workspace
-from jigsolve.genetic.population import grid_cost
-from jigsolve.genetic.random import seed_state
+from jigsolve.genetic.population import grid_cost, new_memory
+from jigsolve.genetic.random import first_state
 from tests import naive
 from tests.puzzles import compatibility_of, random_features
 
@@ -19,11 +19,11 @@ def grow_child(compatibility, first, second, start, seed, mutant_from=None, muta
     """One child by the kernels, and its placements by phase."""
     rows, columns = first.shape
     work = new_workspace(rows * columns, rows, columns)
-    seed_state(work.state, np.uint64(seed), np.uint64(0), np.uint64(0))
+    state = np.uint64(first_state(seed, 0, 0))
     consult(first.ravel(), second.ravel(), columns, compatibility.buddies, work.neighbours, work.advice)
     child, phases = np.full(rows * columns, -9, dtype=np.int32), np.zeros(3, dtype=np.int64)
     mutant_from = rows * columns if mutant_from is None else mutant_from
-    grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, child, phases)
+    grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, child, phases)
     return child.reshape(rows, columns), phases
 
 
@@ -143,8 +143,9 @@ def test_consult_notes_agreement_then_buddies():
     buddies = np.full((6, 4), -1, dtype=np.int32)
     buddies[1] = [2, 4, -1, -1]
     buddies[5] = [-1, -1, 2, 0]
-    neighbours, advice = np.empty((6, 4), dtype=np.int32), np.empty((6, 4), dtype=np.int32)
-    consult(first, second, 3, buddies, neighbours, advice)
+    neighbours, flat = np.empty((6, 4), dtype=np.int32), np.empty(24, dtype=np.int32)
+    consult(first, second, 3, buddies, neighbours, flat)
+    advice = flat.reshape(6, 4)
     assert advice[0].tolist() == [1, 3, -1, -1]
     assert advice[1].tolist() == [-2 - 2, -2 - 4, 0, -1]
     assert advice[5].tolist() == [-1, -1, -2 - 2, -1]
@@ -165,7 +166,8 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     )
     assert phases.sum() == children * (pieces - 1)
     assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
-    assert all(costs[i] == grid_cost(compatibility, columns, grids[i]) for i in range(0, children, 97))
+    for index in range(0, children, 97):
+        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(4 * pieces))
     # A mutant differs from its two equal parents unless the random piece happened to be the right one.
     mutants = np.mean((grids != parent).any(axis=1))
     assert 0.17 < mutants < 0.27

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .costs import SCALE, cost_of, squared_distance, squared_distance_below
+from .costs import SCALE, squared_distance, squared_distance_below
 
 # Rows of one matrix product: large enough for the product's speed, small enough to stay in the cache.
 BLOCK_ROWS = 512
@@ -22,10 +22,6 @@ class Compatibility(NamedTuple):
 
     candidates: NDArray[np.int32]
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
-    best: NDArray[np.int32]
-    """(sides): the first candidate again, packed densely, as most look-ups end there; -1 where there is none."""
-    best_costs: NDArray[np.float32]
-    """(sides): what the first candidate costs."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
     features: NDArray[np.int32]
@@ -41,15 +37,13 @@ def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) ->
     pieces = len(features) // 4
     keep = min(keep, pieces - 1)
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
-    best_costs = np.zeros(4 * pieces, dtype=np.float32)
     if keep > 0:
         rounded = features.astype(np.float32) / np.float32(SCALE)
         squares = np.einsum("sf,sf->s", rounded, rounded)
         for direction, first, estimates in _blocks_of_estimates(rounded, squares):
-            select = partial(select_candidates, features, estimates, direction, first, squares, candidates, best_costs)
+            select = partial(select_candidates, features, estimates, direction, first, squares, candidates)
             threads.run(len(estimates), select)
-    best = candidates[:, 0].copy() if keep else np.full(4 * pieces, -1, dtype=np.int32)
-    return Compatibility(candidates, best, best_costs, _best_buddies(best), features)
+    return Compatibility(candidates, _best_buddies(candidates), features)
 
 
 def _blocks_of_estimates(
@@ -68,7 +62,10 @@ def _blocks_of_estimates(
             yield direction, first, estimates
 
 
-def _best_buddies(best: NDArray[np.int32]) -> NDArray[np.int32]:
+def _best_buddies(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
+    if candidates.shape[1] == 0:  # A single piece.
+        return np.full((1, 4), -1, dtype=np.int32)
+    best = candidates[:, 0]
     mutual = best[best] == np.arange(len(best))
     return np.where(mutual, best >> 2, -1).reshape(-1, 4).astype(np.int32)
 
@@ -90,7 +87,7 @@ def insert(values, sides, count, value, side):
 
 
 @kernel
-def select_candidates(features, estimates, direction, first, norms, candidates, best_costs, begin, end):
+def select_candidates(features, estimates, direction, first, norms, candidates, begin, end):
     """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
 
     `norms` holds |a|^2 of every side. The estimate of |a - b|^2, in float32, is off by at most a multiple of
@@ -132,4 +129,3 @@ def select_candidates(features, estimates, direction, first, norms, candidates, 
                     square = squared_distance_below(features, side, 4 * other + opposite, bound)
                     if square < bound:
                         kept = insert(squares, candidates[side], kept, square, 4 * other + opposite)
-        best_costs[side] = cost_of(squares[0])

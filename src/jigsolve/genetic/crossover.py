@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..compatibility.costs import squared_distance_below
-from .population import grid_cost
-from .random import random_below, random_unit, seed_state
+from .population import grid_cost, new_memory
+from .random import GAMMA, below, first_state, mix, unit
 
 AGREED, BUDDY, GREEDY = 0, 1, 2
 """The phases, as the crossover counts them."""
@@ -44,7 +44,6 @@ class Workspace(NamedTuple):
     buddied: NDArray[np.int64]
     boundary: NDArray[np.int64]
     free: NDArray[np.int32]
-    state: NDArray[np.uint64]
 
 
 @inlined
@@ -52,7 +51,7 @@ def new_workspace(pieces, rows, columns):
     """Room for one child at a time. A frontier list gets at most one entry a side."""
     return Workspace(
         np.empty((pieces, 4), np.int32),
-        np.empty((pieces, 4), np.int32),
+        np.empty(4 * pieces, np.int32),
         np.empty((2 * rows + 1) * (2 * columns + 1), np.int32),
         np.empty(pieces, np.uint8),
         np.empty(4 * pieces, np.int32),
@@ -60,7 +59,6 @@ def new_workspace(pieces, rows, columns):
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(pieces, np.int32),
-        np.empty(1, np.uint64),
     )
 
 
@@ -82,24 +80,16 @@ def consult(first, second, columns, buddies, neighbours, advice):
     for cell in range(cells):
         column = cell % columns
         piece = second[cell]
-        advice[piece, 0] = second[cell + 1] if column + 1 < columns else NONE
-        advice[piece, 1] = second[cell + columns] if cell + columns < cells else NONE
-        advice[piece, 2] = second[cell - 1] if column > 0 else NONE
-        advice[piece, 3] = second[cell - columns] if cell >= columns else NONE
+        side = 4 * piece
+        advice[side] = second[cell + 1] if column + 1 < columns else NONE
+        advice[side + 1] = second[cell + columns] if cell + columns < cells else NONE
+        advice[side + 2] = second[cell - 1] if column > 0 else NONE
+        advice[side + 3] = second[cell - columns] if cell >= columns else NONE
         for direction in range(4):
-            one, other = neighbours[piece, direction], advice[piece, direction]
+            one, other = neighbours[piece, direction], advice[side + direction]
             buddy = buddies[piece, direction]
             if one != other:
-                advice[piece, direction] = -2 - buddy if buddy >= 0 and (buddy == one or buddy == other) else NONE
-
-
-@inlined
-def take(entries, count, state):
-    """Take a random one of `count` entries; the last fills its place."""
-    index = random_below(state, count)
-    entry = entries[index]
-    entries[index] = entries[count - 1]
-    return entry
+                advice[side + direction] = -2 - buddy if buddy >= 0 and (buddy == one or buddy == other) else NONE
 
 
 @inlined
@@ -113,7 +103,7 @@ def nth_free(used, index):
 
 
 @kernel
-def cheapest_free(compatibility, side, used, free, count):
+def cheapest_free(features, side, used, free, count):
     """The free piece that fits a side best, and how many are left: exact, as the paper says.
 
     Invariant: the first `count` entries of `free` hold every free piece, in order of number. Used ones are dropped
@@ -129,7 +119,7 @@ def cheapest_free(compatibility, side, used, free, count):
             continue
         free[kept] = piece
         kept += 1
-        square = squared_distance_below(compatibility.features, side, 4 * piece + opposite, best)
+        square = squared_distance_below(features, side, 4 * piece + opposite, best)
         if square < best:
             best = square
             best_piece = np.int64(piece)
@@ -137,16 +127,17 @@ def cheapest_free(compatibility, side, used, free, count):
 
 
 @kernel
-def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, child, phases):
+def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, child, phases):
     """Grow a child from the piece `start` and the advice in `work`, and count its placements by phase.
 
     The grid is large enough for the frame to end up anywhere around the start. Once the kernel spans as many rows
     (columns) as the frame, the rows above and below it (columns beside it) are marked OUTSIDE, so that "the cell is
     EMPTY" is all that placing needs to ask.
 
-    The frontier is three lists of entries (cell, piece or side): agreed, buddied, and every boundary. Invariant: each
-    possible placement has its entry. An entry whose cell is filled or whose piece is used stays invalid for ever,
-    so it is dropped only when a draw meets it; the draws are uniform over the valid ones all the same.
+    The frontier is three lists of entries (cell, side beside it): sides with agreed advice, with a buddy, and the rest.
+    Invariant: each side of a placed piece that faces an EMPTY cell is in one of them. A filled cell stays filled and a
+    used piece used, so an entry is looked at only when it is drawn: one whose cell is filled is dropped, one whose
+    piece is used joins the rest. The draws are uniform over the valid entries all the same.
 
     A mutation puts a random free piece where an agreed or a greedy one was to go: once, at the first chance from
     placement `mutant_from` on, and at every placement with chance `mutation_rate`.
@@ -155,7 +146,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, 
     width = 2 * columns + 1
     keep = compatibility.candidates.shape[1]
     steps = (1, width, -1, -width)
-    grid, used, cursors, state = work.grid, work.used, work.cursors, work.state
+    # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
+    candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
+    grid, used, cursors, free = work.grid, work.used, work.cursors, work.free
     agreed, buddied, boundary = work.agreed, work.buddied, work.boundary
     grid[:] = EMPTY
     used[:] = 0
@@ -163,7 +156,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, 
     agreed_count = buddied_count = boundary_count = 0
     free_count = 0
     piece = np.int64(start)
-    cell = np.int64(rows * width + columns)
+    origin = np.int64(rows * width + columns)
+    cell = origin
     top = bottom = np.int64(rows)
     left = right = np.int64(columns)
     spans_rows = spans_columns = False
@@ -191,57 +185,77 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, 
         for direction in range(4):
             target = cell + steps[direction]
             if grid[target] == EMPTY:
-                key = target << ENTRY_SHIFT
-                boundary[boundary_count] = key | (4 * piece + direction)
-                boundary_count += 1
-                advice = work.advice[piece, direction]
-                if advice >= 0:
-                    agreed[agreed_count] = key | advice
+                side = 4 * piece + direction
+                entry = (target << ENTRY_SHIFT) | side
+                advised = advice[side]
+                if advised >= 0:
+                    agreed[agreed_count] = entry
                     agreed_count += 1
-                elif advice != NONE:
-                    buddied[buddied_count] = key | (-2 - advice)
+                elif advised == NONE:
+                    boundary[boundary_count] = entry
+                    boundary_count += 1
+                else:
+                    buddied[buddied_count] = entry
                     buddied_count += 1
 
         phase = GREEDY
         while agreed_count > 0 and phase == GREEDY:
-            entry = take(agreed, agreed_count, state)
+            state += GAMMA
+            index = below(mix(state), agreed_count)
             agreed_count -= 1
-            cell, piece = entry >> ENTRY_SHIFT, entry & ENTRY_MASK
-            if grid[cell] == EMPTY and not used[piece]:
-                phase = AGREED
+            entry, agreed[index] = agreed[index], agreed[agreed_count]
+            cell = entry >> ENTRY_SHIFT
+            if grid[cell] == EMPTY:
+                piece = np.int64(advice[entry & ENTRY_MASK])
+                if not used[piece]:
+                    phase = AGREED
+                else:
+                    boundary[boundary_count] = entry
+                    boundary_count += 1
         while buddied_count > 0 and phase == GREEDY:
-            entry = take(buddied, buddied_count, state)
+            state += GAMMA
+            index = below(mix(state), buddied_count)
             buddied_count -= 1
-            cell, piece = entry >> ENTRY_SHIFT, entry & ENTRY_MASK
-            if grid[cell] == EMPTY and not used[piece]:
-                phase = BUDDY
+            entry, buddied[index] = buddied[index], buddied[buddied_count]
+            cell = entry >> ENTRY_SHIFT
+            if grid[cell] == EMPTY:
+                piece = np.int64(-2 - advice[entry & ENTRY_MASK])
+                if not used[piece]:
+                    phase = BUDDY
+                else:
+                    boundary[boundary_count] = entry
+                    boundary_count += 1
         if phase == GREEDY:
-            entry = take(boundary, boundary_count, state)
-            boundary_count -= 1
-            while grid[entry >> ENTRY_SHIFT] != EMPTY:
-                entry = take(boundary, boundary_count, state)
+            cell = origin  # Filled since the beginning, so at least one entry is drawn.
+            while grid[cell] != EMPTY:
+                state += GAMMA
+                index = below(mix(state), boundary_count)
                 boundary_count -= 1
-            cell, side = entry >> ENTRY_SHIFT, entry & ENTRY_MASK
+                entry, boundary[index] = boundary[index], boundary[boundary_count]
+                cell = entry >> ENTRY_SHIFT
+            side = entry & ENTRY_MASK
             cursor = cursors[side]
-            while cursor < keep and used[compatibility.candidates[side, cursor] >> 2]:
+            while cursor < keep and used[candidates[side, cursor] >> 2]:
                 cursor += 1
             cursors[side] = cursor
             if cursor < keep:
-                piece = np.int64(compatibility.candidates[side, cursor] >> 2)
+                piece = np.int64(candidates[side, cursor] >> 2)
             else:
                 if free_count == 0:
-                    work.free[:] = np.arange(pieces)
+                    free[:] = np.arange(pieces)
                     free_count = pieces
-                piece, free_count = cheapest_free(compatibility, side, used, work.free, free_count)
+                piece, free_count = cheapest_free(features, side, used, free, free_count)
 
-        if phase != BUDDY and (placed >= mutant_from or (mutation_rate > 0 and random_unit(state) < mutation_rate)):
+        state += GAMMA
+        if phase != BUDDY and (placed >= mutant_from or unit(mix(state)) < mutation_rate):
             mutant_from = pieces
-            piece = np.int64(nth_free(used, random_below(state, pieces - placed)))
+            state += GAMMA
+            piece = np.int64(nth_free(used, below(mix(state), pieces - placed)))
         phases[phase] += 1
 
     for row in range(rows):
-        origin = (top + row) * width + left
-        child[row * columns : (row + 1) * columns] = grid[origin : origin + columns]
+        begin = (top + row) * width + left
+        child[row * columns : (row + 1) * columns] = grid[begin : begin + columns]
 
 
 @kernel
@@ -256,14 +270,17 @@ def breed(
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
     work = new_workspace(pieces, rows, columns)
+    memory = new_memory(4 * pieces)
     for index in range(begin, end):
-        seed_state(work.state, seed, generation, index)
-        start = random_below(work.state, pieces)
+        state = first_state(seed, generation, index)
+        start = below(mix(state), pieces)
         mutant_from = pieces
-        if random_unit(work.state) < mutants:
-            mutant_from = 1 + random_below(work.state, pieces - 1)
+        state += GAMMA
+        if unit(mix(state)) < mutants:
+            state += GAMMA
+            mutant_from = 1 + below(mix(state), pieces - 1)
         first, second = grids[parents[index, 0]], grids[parents[index, 1]]
         consult(first, second, columns, compatibility.buddies, work.neighbours, work.advice)
-        grow(compatibility, rows, columns, start, mutant_from, mutation_rate, work, children[index], phases)
-        costs[index] = grid_cost(compatibility, columns, children[index])
+        grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, children[index], phases)
+        costs[index] = grid_cost(compatibility.features, columns, children[index], memory)
     return phases

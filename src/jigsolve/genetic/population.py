@@ -1,7 +1,7 @@
 """Population: many arrangements as one array, with their costs."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from .._jit import inlined, kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import cost_of, squared_distance
 from ..threads import Threads
-from .random import random_below, seed_state
+from .random import GAMMA, below, first_state, mix
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Population:
         threads.run(
             size,
             lambda begin, end: fill_with_random_grids(
-                compatibility, columns, key, population.grids, population.costs, begin, end
+                compatibility.features, columns, key, population.grids, population.costs, begin, end
             ),
         )
         return population
@@ -43,40 +43,59 @@ class Population:
         return int(np.argmin(self.costs))
 
 
-@inlined
-def side_cost(compatibility, side, other):
-    """The cost of a pair of sides.
+class Memory(NamedTuple):
+    """What last lay beside every side, and its cost: one for each thread, handed from child to child.
 
-    Neighbours in a good arrangement are mostly each other's first candidates. Computing the rest is faster than
-    searching them in the lists: a search that may end anywhere mispredicts its branches.
+    The arrangements of a population are alike, so most pairs of one were in the one before.
     """
-    if compatibility.best[side] == other:
-        return compatibility.best_costs[side]
-    return cost_of(squared_distance(compatibility.features, side, other))
+
+    others: NDArray[np.int32]
+    costs: NDArray[np.float32]
+
+
+@inlined
+def new_memory(sides):
+    """A memory of nothing."""
+    return Memory(np.full(sides, -1, np.int32), np.zeros(sides, np.float32))
 
 
 @kernel
-def grid_cost(compatibility, columns, grid):
+def remember(features, side, other, others, costs):
+    """Compute the cost of a pair that is not in memory."""
+    others[side] = other
+    costs[side] = cost_of(squared_distance(features, side, other))
+
+
+@kernel
+def grid_cost(features, columns, grid, memory):
     """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
+    others, costs = memory
     total = np.float64(0)
     for cell in range(len(grid)):
         side = 4 * grid[cell]
         if (cell + 1) % columns != 0:
-            total += side_cost(compatibility, side, 4 * grid[cell + 1] + 2)
+            other = 4 * grid[cell + 1] + 2
+            if others[side] != other:
+                remember(features, side, other, others, costs)
+            total += costs[side]
         if cell + columns < len(grid):
-            total += side_cost(compatibility, side + 1, 4 * grid[cell + columns] + 3)
+            other = 4 * grid[cell + columns] + 3
+            if others[side + 1] != other:
+                remember(features, side + 1, other, others, costs)
+            total += costs[side + 1]
     return total
 
 
 @kernel
-def fill_with_random_grids(compatibility, columns, seed, grids, costs, begin, end):
+def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
     """Fill grids begin .. end-1 with random arrangements and their costs."""
-    state = np.empty(1, np.uint64)
+    memory = new_memory(len(features))
     for index in range(begin, end):
-        seed_state(state, seed, 0, index)
+        state = first_state(seed, 0, index)
         grid = grids[index]
         for cell in range(len(grid)):
-            other = random_below(state, cell + 1)  # Fisher and Yates, inside out
+            state += GAMMA
+            other = below(mix(state), cell + 1)  # Fisher and Yates, inside out
             grid[cell] = grid[other]
             grid[other] = cell
-        costs[index] = grid_cost(compatibility, columns, grid)
+        costs[index] = grid_cost(features, columns, grid, memory)
