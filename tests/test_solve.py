@@ -196,7 +196,7 @@ def test_mutation_of_every_placement_keeps_the_population_apart():
 
 # Pinned so that a change of the algorithm, of its random numbers or of the costs is never made by accident. When it is
 # made on purpose, print the new values and say in the change log why results differ from those of earlier versions.
-GOLDEN_COSTS = [291.654532, 158.205997, 100.388841, 100.388841, 100.388841, 100.388841, 100.388841]
+GOLDEN_COSTS = [291.654532, 183.735112, 124.596937, 100.388841, 100.388841, 100.388841, 100.388841]
 GOLDEN_GRID = [
     [21, 3, 14, 4, 18, 19],
     [28, 2, 20, 22, 17, 7],

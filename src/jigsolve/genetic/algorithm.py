@@ -55,22 +55,19 @@ def _next_generation(
     elites = np.argsort(old.costs, kind="stable")[: parameters.elites]
     new.grids[: len(elites)] = old.grids[elites]
     new.costs[: len(elites)] = old.costs[elites]
-    children, child_costs = new.grids[len(elites) :], new.costs[len(elites) :]
-    parents = select_parents(old.costs, parameters.selection, len(children), seed, number)
+    parents = select_parents(old.costs, parameters.selection, parameters.population - len(elites), seed, number)
     by_child = parameters.mutation_unit == "child"
     mutants = parameters.mutation_rate if by_child else 0.0
     mutation_rate = 0.0 if by_child else parameters.mutation_rate
     key, generation = np.uint64(seed), np.uint64(number)
-
+    before = (old.grids, old.costs)
+    after = (new.grids[len(elites) :], new.costs[len(elites) :])
     phases: list[NDArray[np.int64]] = []
 
     def breed_slice(begin: int, end: int) -> None:
         phases.append(
-            breed(
-                *(compatibility, columns, parents, mutants, mutation_rate, key, generation),
-                *(old.grids, children, child_costs, begin, end),
-            )
+            breed(compatibility, columns, before, parents, mutants, mutation_rate, key, generation, after, begin, end)
         )
 
-    threads.run(len(children), breed_slice)
+    threads.run(len(parents), breed_slice)
     return np.sum(phases, axis=0)

@@ -139,6 +139,11 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     used piece used, so an entry is looked at only when it is drawn: one whose cell is filled is dropped, one whose
     piece is used joins the rest. The draws are uniform over the valid entries all the same.
 
+    Before the first placement of another phase the order of agreed ones cannot matter: the pieces connected to the
+    start by agreed relations lie in both parents as they will lie here, so none is in another's way and the frame
+    holds them. They are all placed in any case; while nothing is to mutate they are taken last in first out, which
+    draws no random numbers and stays where the cache is warm.
+
     A mutation puts a random free piece where an agreed or a greedy one was to go: once, at the first chance from
     placement `mutant_from` on, and at every placement with chance `mutation_rate`.
     """
@@ -161,6 +166,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     top = bottom = np.int64(rows)
     left = right = np.int64(columns)
     spans_rows = spans_columns = False
+    any_order = mutant_from >= pieces and mutation_rate == 0
 
     for placed in range(1, pieces + 1):
         grid[cell] = piece
@@ -201,7 +207,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
         phase = GREEDY
         while agreed_count > 0 and phase == GREEDY:
             state += GAMMA
-            index = below(mix(state), agreed_count)
+            index = agreed_count - 1 if any_order else below(mix(state), agreed_count)
             agreed_count -= 1
             entry, agreed[index] = agreed[index], agreed[agreed_count]
             cell = entry >> ENTRY_SHIFT
@@ -212,6 +218,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 else:
                     boundary[boundary_count] = entry
                     boundary_count += 1
+        any_order = any_order and phase == AGREED
         while buddied_count > 0 and phase == GREEDY:
             state += GAMMA
             index = below(mix(state), buddied_count)
@@ -259,13 +266,24 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
 
 
 @kernel
-def breed(
-    compatibility, columns, parents, mutants, mutation_rate, seed, generation, grids, children, costs, begin, end
-):
+def are_equal(first, second):
+    """Whether two arrangements are the same."""
+    for cell in range(len(first)):
+        if first[cell] != second[cell]:
+            return False
+    return True
+
+
+@kernel
+def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, generation, new, begin, end):
     """Make the children begin .. end-1 of a generation, with their costs; return the placements in each phase.
 
-    `mutants` is the chance of a child to get one random placement, `mutation_rate` that of each placement.
+    `old` and `new` are (grids, costs) of the parents and the children. `mutants` is the chance of a child to get one
+    random placement, `mutation_rate` that of each placement. A child of equal parents is their copy, unless it mutates:
+    all relations are agreed.
     """
+    grids, old_costs = old
+    children, costs = new
     pieces = grids.shape[1]
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
@@ -280,6 +298,11 @@ def breed(
             state += GAMMA
             mutant_from = 1 + below(mix(state), pieces - 1)
         first, second = grids[parents[index, 0]], grids[parents[index, 1]]
+        if mutant_from == pieces and mutation_rate == 0 and are_equal(first, second):
+            children[index] = first
+            costs[index] = old_costs[parents[index, 0]]
+            phases[AGREED] += pieces - 1
+            continue
         consult(first, second, columns, compatibility.buddies, work.neighbours, work.advice)
         grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, children[index], phases)
         costs[index] = grid_cost(compatibility.features, columns, children[index], memory)
