@@ -10,13 +10,14 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _package_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Return what changes when any source file of the package does."""
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
+def _kernels_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Return what changes when any source file with kernels does."""
+    package = Path(__file__).parent
+    sources = [Path(__file__), *sorted(package.glob("compatibility/*.py")), *sorted(package.glob("genetic/*.py"))]
     return tuple((source.name, source.stat().st_mtime_ns, source.stat().st_size) for source in sources)
 
 
-_STAMP = _package_stamp()
+_STAMP = _kernels_stamp()
 
 
 def kernel(function: Function) -> Function:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrangement import Arrangement
 from .errors import InputError
+from .puzzle import Puzzle
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,7 @@ def neighbour_accuracy(arrangement: Arrangement, truth: Arrangement) -> float:
     _check_frames(arrangement, truth)
     if truth.grid.size == 1:
         return 1.0
-    rows, columns = _true_cells(arrangement, truth)
-    across = (np.diff(columns, axis=1) == 1) & (np.diff(rows, axis=1) == 0)
-    down = (np.diff(rows, axis=0) == 1) & (np.diff(columns, axis=0) == 0)
+    across, down = _right_pairs(arrangement, truth)
     return float((across.sum() + down.sum()) / (across.size + down.size))
 
 
@@ -48,10 +48,59 @@ def score(arrangement: Arrangement, truth: Arrangement) -> Score:
     return Score(neighbour_accuracy(arrangement, truth), direct_accuracy(arrangement, truth))
 
 
-def _true_cells(arrangement: Arrangement, truth: Arrangement) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for every cell of the arrangement, the row and the column where its piece belongs."""
+def largest_component(arrangement: Arrangement, truth: Arrangement) -> float:
+    """Return the share of pieces in the largest part whose pieces hang together by right neighbours."""
+    import cv2  # Its labelling of pixels is what is needed here, and only here.
+
+    across, down = _right_pairs(arrangement, truth)
+    # Pieces and pairs as pixels: pieces on even rows and columns, the pair of two pieces between them.
+    pixels = np.zeros((2 * truth.rows - 1, 2 * truth.columns - 1), dtype=np.uint8)
+    pixels[::2, ::2] = 1
+    pixels[::2, 1::2] = across
+    pixels[1::2, ::2] = down
+    _, labels = cv2.connectedComponents(pixels, connectivity=4)
+    return float(np.bincount(labels[::2, ::2].ravel()).max() / truth.grid.size)
+
+
+def score_identical(puzzle: Puzzle, arrangement: Arrangement, truth: Arrangement) -> Score:
+    """Return the accuracies when pieces with the same pixels count as the same piece, as nobody can tell them apart.
+
+    A pair is right when the truth has a pair of such pieces, on the same sides; each true pair serves once.
+    """
+    _check_frames(arrangement, truth)
+    numbers: dict[bytes, int] = {}
+    kinds = np.array([numbers.setdefault(piece.tobytes(), len(numbers)) for piece in puzzle.pieces])
+    found, right = kinds[arrangement.grid], kinds[truth.grid]
+    direct = float(np.mean(found == right))
+    pairs = 2 * truth.grid.size - truth.rows - truth.columns
+    if pairs == 0:
+        return Score(1.0, direct)
+    matches = 0
+    for one, other in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        keys = [(grid[one].astype(np.int64) * len(kinds) + grid[other]).ravel() for grid in (found, right)]
+        (values, counts), (true_values, true_counts) = (np.unique(key, return_counts=True) for key in keys)
+        _, here, there = np.intersect1d(values, true_values, assume_unique=True, return_indices=True)
+        matches += int(np.minimum(counts[here], true_counts[there]).sum())
+    return Score(matches / pairs, direct)
+
+
+def ceiling(puzzle: Puzzle, truth: Arrangement) -> Score:
+    """Return the accuracies that are left when every piece of one colour is counted as wrong."""
+    flat = puzzle.pieces.reshape(len(puzzle), -1, puzzle.pieces.shape[3])
+    varied = (flat != flat[:, :1]).any(axis=(1, 2))[truth.grid]
+    pairs = [varied[:, :-1] & varied[:, 1:], varied[:-1] & varied[1:]]
+    count = sum(pair.size for pair in pairs)
+    return Score(float(sum(pair.sum() for pair in pairs) / count) if count else 1.0, float(varied.mean()))
+
+
+def _right_pairs(arrangement: Arrangement, truth: Arrangement) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which pairs, across and down, are adjacent on the same sides in the truth."""
+    _check_frames(arrangement, truth)
     cell_of_piece = np.argsort(truth.grid, axis=None)
-    return np.divmod(cell_of_piece[arrangement.grid], truth.columns)
+    rows, columns = np.divmod(cell_of_piece[arrangement.grid], truth.columns)
+    across = (np.diff(columns, axis=1) == 1) & (np.diff(rows, axis=1) == 0)
+    down = (np.diff(rows, axis=0) == 1) & (np.diff(columns, axis=0) == 0)
+    return across, down
 
 
 def _check_frames(arrangement: Arrangement, truth: Arrangement) -> None:

@@ -164,13 +164,17 @@ class Puzzle:
         """Return the arrangement in which the pieces lie in the order of their numbers."""
         return Arrangement(np.arange(len(self)).reshape(self.rows, self.columns))
 
-    def assemble(self, arrangement: Arrangement) -> Picture:
-        """Return the picture that an arrangement of these pieces makes."""
+    def check_fits(self, arrangement: Arrangement) -> None:
+        """Refuse an arrangement of another frame."""
         if (arrangement.rows, arrangement.columns) != (self.rows, self.columns):
             raise InputError(
                 f"an arrangement of {arrangement.rows} x {arrangement.columns} does not fit "
                 f"a puzzle of {self.rows} x {self.columns}"
             )
+
+    def assemble(self, arrangement: Arrangement) -> Picture:
+        """Return the picture that an arrangement of these pieces makes."""
+        self.check_fits(arrangement)
         height, width = self.rows * self.piece_height, self.columns * self.piece_width
         pixels = self.pieces[arrangement.grid].swapaxes(1, 2).reshape(height, width, -1)
         return Picture(pixels, self.icc_profile)

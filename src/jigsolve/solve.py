@@ -12,8 +12,9 @@ from ._version import __version__
 from .arrangement import Arrangement
 from .compatibility.candidates import find_candidates
 from .compatibility.lab import lab_features
-from .errors import InputError
+from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
+from .genetic.population import cost_of_grid
 from .history import Generation
 from .parameters import Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
@@ -145,13 +146,32 @@ def solve(
     )
 
 
+def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure = "lab") -> float:
+    """Return what an arrangement costs, as `solve` would count it."""
+    puzzle.check_fits(arrangement)
+    features = MEASURES[measure](puzzle)
+    grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
+    return cost_of_grid(features, puzzle.columns, grid)
+
+
 def warm_up() -> None:
     """Compile the kernels, or load them compiled, so that the next solve does not pay for it.
 
     The first time on a machine this takes some ten seconds; the compiled kernels are kept beside the package.
+
+    Raises
+    ------
+    OutputError
+        If there is no room to keep them.
     """
     pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
-    result = solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+    try:
+        result = solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+    except OSError as error:
+        raise OutputError(
+            f"cannot keep the compiled kernels: {error.strerror or error}; "
+            "make room, or set NUMBA_CACHE_DIR to a folder elsewhere"
+        ) from error
     if result.stopped == "interrupted":  # Ctrl-C was not meant for this puzzle.
         raise KeyboardInterrupt
 

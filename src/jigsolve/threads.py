@@ -19,7 +19,7 @@ class Threads:
     def __init__(self, count: int | None = None) -> None:
         if count is not None and count < 1:
             raise InputError(f"threads must be at least 1, not {count}")
-        self.count = count or _usable_cores()
+        self.count = count or usable_cores()
         self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="jigsolve")
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class Threads:
             future.result()
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
     """Cores this process may run on, which a container can make fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -43,6 +43,11 @@ class Population:
         return int(np.argmin(self.costs))
 
 
+def cost_of_grid(features: NDArray[np.int32], columns: int, grid: NDArray[np.int32]) -> float:
+    """Return the cost of a single arrangement."""
+    return float(grid_cost(features, columns, grid, new_memory(len(features))))
+
+
 class Memory(NamedTuple):
     """What last lay beside every side, and its cost: one for each thread, handed from child to child.
 

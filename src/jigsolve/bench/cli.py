@@ -1,0 +1,159 @@
+"""jigsolve bench: thin callers of the bench."""
+
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import click
+
+from ..cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
+from ..display import Display
+from ..errors import InputError
+from ..files import check_writable
+from ..parameters import PRESETS, parameters_of
+from ..threads import usable_cores
+from .results import ResultsFile, Run
+from .runner import Failure, Task, plan, run_tasks
+from .sets import KNOWN_SETS, PIECE_SIZE, check_set, find_folders
+
+FolderPath = click.Path(path_type=Path)
+
+
+@click.group()
+def bench() -> None:
+    """Reproduce the paper's experiments: run, report, compare.
+
+    \b
+    Example:
+      jigsolve bench run --images DIR --set 432,540 --runs 10 --out results.csv
+      jigsolve bench report results.csv -o benchmarks.md
+    """
+
+
+@bench.command("run")
+@click.option("--images", required=True, type=FolderPath, help="A folder that holds one folder of pictures a set.")
+@click.option("--set", "sets", help="Only these sets, as in 432,540.")
+@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Seeds an image: 1, 2, ...")
+@click.option("--only", type=click.IntRange(min=1), help="Only the first so many images of a set.")
+@click.option("--out", type=OutputPath, default="results.csv", show_default=True, help="Rows are appended to it.")
+@click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of each run; the cores shared among the jobs.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs side by side.")
+@click.option("--time-limit", type=float, help="Seconds after which a run stops.")
+@parameter_options
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def run_command(
+    images: Path,
+    sets: str | None,
+    runs: int,
+    only: int | None,
+    out: Path,
+    piece_size: tuple[int, int],
+    preset: str,
+    threads: int | None,
+    jobs: int,
+    time_limit: float | None,
+    quiet: bool,
+    **changes: Any,
+) -> int:
+    """Solve every image of every set, several seeds each, and append one row a run.
+
+    Stopped or killed at any moment, the same command goes on where it was.
+
+    \b
+    Example:
+      jigsolve bench run --images DIR --set 432,540,805 --runs 10 --jobs 2 --out results.csv
+    """
+    display = Display(quiet=quiet)
+    check_writable(out, overwrite=True)
+    changed = tuple(sorted((name, value) for name, value in changes.items() if value is not None))
+    parameters_of(preset, **dict(changed))
+    if time_limit is not None and time_limit <= 0:
+        raise InputError(f"--time-limit must be more than 0 seconds, not {time_limit:g}")
+    folders = [folder.first(only) for folder in find_folders(images, sets.split(",") if sets else None)]
+    workers_threads = threads or max(1, usable_cores() // jobs)
+
+    def make_task(name: str, image: Path, seed: int) -> Task:
+        return Task(name, image, *piece_size, seed, preset, changed, time_limit, workers_threads, jobs)
+
+    results = ResultsFile(out)
+    done = {run.key for run in results.runs}
+    tasks = plan(folders, range(1, runs + 1), make_task)
+    todo = [task for task in tasks if task.key not in done]
+    display.say(f"{len(tasks)} runs, {len(tasks) - len(todo)} of them in {out} already")
+    progress = _Progress(display, [run for run in results.runs if run.preset == preset], todo)
+    failures = []
+    for outcome in run_tasks(todo, jobs):
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            display.say(f"{outcome.task.set} {outcome.task.image.name} seed {outcome.task.seed}: {outcome.reason}")
+        else:
+            results.append(outcome)
+            progress.show(outcome)
+    if failures:
+        click.echo(f"jigsolve: {len(failures)} runs failed; the same command tries them again", err=True)
+        return 1
+    return 0
+
+
+class _Progress:
+    """Says after every run how it went, the average of its set so far, and about how long the rest takes."""
+
+    def __init__(self, display: Display, before: list[Run], todo: list[Task]) -> None:
+        self._display = display
+        self._accuracies: dict[str, list[float]] = defaultdict(list)
+        for run in before:
+            self._accuracies[run.set].append(run.neighbour)
+        self._left: dict[str, int] = defaultdict(int)
+        for task in todo:
+            self._left[task.set] += 1
+        self._seconds: dict[str, list[float]] = defaultdict(list)
+        self._last = monotonic()
+
+    def show(self, run: Run) -> None:
+        now = monotonic()
+        self._seconds[run.set].append(now - self._last)
+        self._last = now
+        self._left[run.set] -= 1
+        self._accuracies[run.set].append(run.neighbour)
+        accuracies = self._accuracies[run.set]
+        self._display.say(
+            f"{run.set} {run.image} seed {run.seed}: {100 * run.neighbour:.2f} % in {run.total_seconds:.1f} s; "
+            f"set average {100 * statistics.mean(accuracies):.2f} % of {len(accuracies)} runs, "
+            f"{sum(self._left.values())} runs left{self._time_left()}"
+        )
+
+    def _time_left(self) -> str:
+        """Return the time left for the sets that have been timed, and say so where others follow."""
+        means = {name: statistics.mean(seconds) for name, seconds in self._seconds.items() if seconds}
+        timed = sum(left * means.get(name, 0.0) for name, left in self._left.items())
+        others = any(left and name not in means for name, left in self._left.items())
+        return f", about {timed / 60:.1f} min" + (" and the larger sets" if others else "")
+
+
+@bench.command("sets")
+@click.argument("images", required=False, type=FolderPath)
+def sets_command(images: Path | None) -> int:
+    """Print the sets of the literature and where to get them; check a folder of IMAGES.
+
+    \b
+    Example:
+      jigsolve bench sets DIR
+    """
+    if images is None:
+        for known in KNOWN_SETS.values():
+            click.echo(
+                f"{known.name:>5}  folder {known.folder}: {known.images} images of "
+                f"{known.rows} x {known.columns} pieces, {known.depth} bits; {known.first_used_by}; from {known.source}"
+            )
+        return 0
+    wrong = 0
+    for folder in find_folders(images):
+        problems = check_set(folder)
+        wrong += bool(problems)
+        kind = "as published" if folder.name in KNOWN_SETS else "a set of its own"
+        click.echo(f"{folder.name}: {len(folder.images)} images, {'; '.join(problems) or kind}")
+    return 1 if wrong else 0
