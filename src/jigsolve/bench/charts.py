@@ -1,0 +1,89 @@
+"""Charts of a report: accuracy and seconds against pieces, cost by generation."""
+
+import io
+import statistics
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .published import PAPER_NEIGHBOUR, PAPER_SECONDS
+from .summary import SetSummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OURS, THEIRS = "#2a7f9e", "#b04a4a"
+
+
+def accuracy_chart(summaries: list[SetSummary]) -> bytes:
+    """Return neighbour accuracy against pieces."""
+    figure, axes = _figure("pieces", "neighbour accuracy (%)")
+    pieces = [summary.pieces for summary in summaries]
+    axes.plot(pieces, [summary.spread(lambda run: run.neighbour).average for summary in summaries], "o-", color=OURS)
+    axes.plot(
+        pieces, [100 * summary.average(lambda run: run.ceiling_neighbour) for summary in summaries], ":", color="k"
+    )
+    known = [summary for summary in summaries if summary.name in PAPER_NEIGHBOUR]
+    paper = [PAPER_NEIGHBOUR[summary.name].average for summary in known]
+    axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS)
+    axes.set_xscale("log")
+    axes.legend(["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"], frameon=False)
+    return _png(figure)
+
+
+def seconds_chart(summaries: list[SetSummary]) -> tuple[bytes, float]:
+    """Return seconds against pieces on logarithmic axes, and the fitted exponent."""
+    figure, axes = _figure("pieces", "seconds a run")
+    pieces = np.array([summary.pieces for summary in summaries], dtype=float)
+    seconds = np.array([summary.average(lambda run: run.total_seconds) for summary in summaries])
+    exponent, constant = np.polyfit(np.log(pieces), np.log(seconds), 1) if len(pieces) > 1 else (float("nan"), 0.0)
+    axes.plot(pieces, seconds, "o", color=OURS, label="jigsolve")
+    if len(pieces) > 1:
+        axes.plot(pieces, np.exp(constant) * pieces**exponent, "-", color=OURS, label=f"pieces to the {exponent:.2f}")
+    known = [summary for summary in summaries if summary.name in PAPER_SECONDS]
+    if known:
+        paper = [PAPER_SECONDS[summary.name] for summary in known]
+        axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS, label="the paper (2013)")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.legend(frameon=False)
+    return _png(figure), float(exponent)
+
+
+def cost_chart(summaries: list[SetSummary]) -> bytes:
+    """Return the best cost by generation, as a multiple of the true picture's, averaged over each set."""
+    figure, axes = _figure("generation", "best cost / cost of the true picture")
+    for summary in summaries:
+        ratios: dict[int, list[float]] = {}
+        for run in summary.runs:
+            for entry in run.costs_by_generation.split():
+                generation, cost = entry.split(":")
+                if run.true_cost > 0:
+                    ratios.setdefault(int(generation), []).append(float(cost) / run.true_cost)
+        numbers = sorted(ratios)
+        axes.plot(numbers, [statistics.mean(ratios[number]) for number in numbers], label=f"{summary.name} pieces")
+    axes.set_yscale("log")
+    axes.set_xscale("symlog", linthresh=5)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.legend(frameon=False)
+    return _png(figure)
+
+
+def _figure(x_label: str, y_label: str) -> "tuple[Figure, Axes]":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(visible=True, which="both", alpha=0.25)
+    return figure, axes
+
+
+def _png(figure: "Figure") -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
