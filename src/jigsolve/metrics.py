@@ -33,7 +33,7 @@ def neighbour_accuracy(arrangement: Arrangement, truth: Arrangement) -> float:
     _check_frames(arrangement, truth)
     if truth.grid.size == 1:
         return 1.0
-    across, down = _right_pairs(arrangement, truth)
+    across, down = right_pairs(arrangement, truth)
     return float((across.sum() + down.sum()) / (across.size + down.size))
 
 
@@ -52,7 +52,7 @@ def largest_component(arrangement: Arrangement, truth: Arrangement) -> float:
     """Return the share of pieces in the largest part whose pieces hang together by right neighbours."""
     import cv2  # Its labelling of pixels is what is needed here, and only here.
 
-    across, down = _right_pairs(arrangement, truth)
+    across, down = right_pairs(arrangement, truth)
     # Pieces and pairs as pixels: pieces on even rows and columns, the pair of two pieces between them.
     pixels = np.zeros((2 * truth.rows - 1, 2 * truth.columns - 1), dtype=np.uint8)
     pixels[::2, ::2] = 1
@@ -93,7 +93,7 @@ def ceiling(puzzle: Puzzle, truth: Arrangement) -> Score:
     return Score(float(sum(pair.sum() for pair in pairs) / count) if count else 1.0, float(varied.mean()))
 
 
-def _right_pairs(arrangement: Arrangement, truth: Arrangement) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def right_pairs(arrangement: Arrangement, truth: Arrangement) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which pairs, across and down, are adjacent on the same sides in the truth."""
     _check_frames(arrangement, truth)
     cell_of_piece = np.argsort(truth.grid, axis=None)

@@ -12,9 +12,14 @@ from ..cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
 from ..display import Display
 from ..errors import InputError
 from ..files import check_writable
+from ..images import check_suffix, write_picture
 from ..parameters import PRESETS, parameters_of
 from ..threads import usable_cores
-from .results import ResultsFile, Run
+from .making import crop_folder, make_poster
+from .peers import PEERS, run_duels
+from .pictures import better_than_perfect_pictures
+from .report import write_report
+from .results import ResultsFile, Run, read_runs
 from .runner import Failure, Task, plan, run_tasks
 from .sets import KNOWN_SETS, PIECE_SIZE, check_set, find_folders
 
@@ -157,3 +162,108 @@ def sets_command(images: Path | None) -> int:
         kind = "as published" if folder.name in KNOWN_SETS else "a set of its own"
         click.echo(f"{folder.name}: {len(folder.images)} images, {'; '.join(problems) or kind}")
     return 1 if wrong else 0
+
+
+@bench.command("report")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", required=True, type=OutputPath, metavar="REPORT.md", help="Charts go to a folder beside it."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def report_command(results: tuple[Path, ...], out: Path, force: bool) -> None:
+    """Write RESULTS as tables and charts beside the published figures.
+
+    \b
+    Example:
+      jigsolve bench report results.csv -o benchmarks.md
+    """
+    check_writable(out, overwrite=force)
+    write_report(results, out, overwrite=force)
+    click.echo(f"wrote {out} and its charts in {out.with_suffix('')}")
+
+
+@bench.command("pictures")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--images", required=True, type=FolderPath, help="The folder that the results were made from.")
+@click.option("-o", "--out", required=True, type=FolderPath, help="Folder for the pictures.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def pictures_command(results: Path, images: Path, out: Path, force: bool) -> None:
+    """Show the better-than-perfect runs in RESULTS: truth and solution, wrong pairs marked.
+
+    \b
+    Example:
+      jigsolve bench pictures results.csv --images DIR -o better-than-perfect
+    """
+    for line in better_than_perfect_pictures(read_runs(results), images, out, overwrite=force):
+        click.echo(line)
+
+
+@bench.command("crop")
+@click.argument("photos", type=FolderPath)
+@click.option("-o", "--out", required=True, type=FolderPath, help="Folder for the crops: a set of its own.")
+@click.option("--pieces", required=True, type=int, help="Pieces of every crop.")
+@click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
+def crop_command(photos: Path, out: Path, pieces: int, piece_size: tuple[int, int]) -> None:
+    """Make a set of crops with the same number of pieces from a folder of PHOTOS.
+
+    \b
+    Example:
+      jigsolve bench crop holidays/ -o sets/holidays_432 --pieces 432
+    """
+    for line in crop_folder(photos, out, pieces, piece_size):
+        click.echo(line)
+
+
+@bench.command("poster")
+@click.argument("photos", type=FolderPath)
+@click.option("-o", "--out", required=True, type=OutputPath, metavar="POSTER.png", help="Where the poster goes.")
+@click.option("--columns", type=click.IntRange(min=1), help="Photographs side by side; nearly square when left out.")
+@click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def poster_command(photos: Path, out: Path, columns: int | None, piece_size: tuple[int, int], force: bool) -> None:
+    """Paste PHOTOS into one huge picture, for sizes that no photograph reaches.
+
+    \b
+    Example:
+      jigsolve bench poster DIR/sholomon_22755 -o poster.png
+    """
+    check_suffix(out)
+    check_writable(out, overwrite=force)
+    poster, said = make_poster(photos, columns, piece_size)
+    write_picture(out, poster, overwrite=force)
+    click.echo(f"{out}: {said}")
+
+
+@bench.command("peers")
+@click.option("--images", type=FolderPath, help="A folder that holds one folder of pictures a set.")
+@click.option("--set", "name", default="432", show_default=True, help="The set to run on.")
+@click.option("--only", type=click.IntRange(min=1), default=3, show_default=True, help="Only the first so many images.")
+@click.option("--peer", type=click.Choice(list(PEERS)), default="gaps", show_default=True)
+@click.option("--command", type=click.Path(path_type=Path), help="The peer's command, in its own environment.")
+@click.option("--piece-size", type=click.IntRange(min=1), default=PIECE_SIZE, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+def peers_command(
+    images: Path | None, name: str, only: int, peer: str, command: Path | None, piece_size: int, seed: int
+) -> None:
+    """Compare with another solver on the same puzzles; without --command, say how to get it.
+
+    \b
+    Example:
+      jigsolve bench peers --images DIR --set 432 --peer gaps --command /opt/gaps/bin/gaps
+    """
+    chosen = PEERS[peer]
+    if command is None or images is None:
+        click.echo(f"{chosen.name}: {chosen.about}\nTo get it: {chosen.install}.\nThen pass --images and --command.")
+        return
+    click.echo(
+        f"| image | pieces | {peer}: neighbour % | s | jigsolve, preset paper: neighbour % | s | {peer} takes | "
+        f"jigsolve, population {chosen.population} x {chosen.generations}: neighbour % | s | {peer} takes |\n"
+        "|---|---|---|---|---|---|---|---|---|---|"
+    )
+    for duel in run_duels(chosen, command, find_folders(images, [name])[0].first(only), piece_size, seed):
+        click.echo(
+            f"| {duel.image} | {duel.pieces} | {100 * duel.peer.neighbour:.2f} | {duel.peer_seconds:.1f} "
+            f"| {100 * duel.paper.neighbour:.2f} | {duel.paper_seconds:.1f} "
+            f"| {duel.peer_seconds / duel.paper_seconds:.0f} x | {100 * duel.same.neighbour:.2f} "
+            f"| {duel.same_seconds:.2f} | {duel.peer_seconds / duel.same_seconds:.0f} x |"
+        )
