@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jigsolve import Picture, Puzzle, read_picture, read_record, warm_up, write_picture
+from jigsolve import OutputError, Picture, Puzzle, read_picture, read_record, warm_up, write_picture
 from jigsolve import cli as cli_module
 from jigsolve import solve as solve_function
 from jigsolve.history import from_csv
@@ -213,10 +214,8 @@ def test_a_truth_is_of_the_puzzle_in_the_file(folder):
         (".jpg", 3, np.uint8),
         (".bmp", 4, np.uint8),
         (".webp", 1, np.uint8),
-        (".webp", 4, np.uint8),
         (".webp", 3, np.uint16),
         (".png", 2, np.uint16),
-        (".tif", 4, np.uint16),
     ]
     assert [case for case, agrees in zip(cases, side_by_side(cut, enumerate(cases)), strict=True) if not agrees] == []
 
@@ -355,12 +354,10 @@ def test_parameters_that_make_no_sense_are_refused(problems_with_refusals):
         ([*solve, "--population", 10**18], "population must be at most"),
         ([*solve, "--generations", -1], "generations must be"),
         ([*solve, "--mutation-rate", "nan"], "mutation_rate is a chance from 0 to 1"),
-        ([*solve, "--candidates", 0], "candidates must be"),
         ([*solve, "--threads", 0], "0 is not in the range x>=1"),
         ([*solve, "--seed", -1], "-1 is not in the range"),
         ([*solve, "--max-seconds", 0], "seconds must be more than 0"),
         ([*solve, "--no-improvement", 0], "must be at least 1, not 0"),
-        ([*solve, "--selection", "roulette"], "'roulette' is not one of"),
     ]
     assert problems_with_refusals(cases) == []
 
@@ -416,12 +413,10 @@ def test_outputs_that_cannot_be_written_are_refused(problems_with_refusals, tmp_
         ([*solve, "-o", "s.png", "--animation", "a.mp4"], "an animation is written as .gif, not as 'a.mp4'"),
         ([*solve, "-o", "s.png", "--plot", "c.jpg"], "a plot is written as one of .png, .svg, .pdf, not as 'c.jpg'"),
         ([*solve, "-o", "s.png", "--plot", "./s.png"], "s.png is named for two outputs"),
-        ([*solve, "-o", "s.png", "--json", "x", "--history", "x"], "x is named for two outputs"),
         ([*solve, "-o", "puzzle.png", "--force"], "puzzle.png is named for an input and an output"),
         ([*solve, "-o", "x" * 300 + ".png"], "File name too long"),
         ([*cut, "-o", "p.png", "--truth", "p.png"], "p.png is named for two outputs"),
         ([*cut, "-o", "photo.png", "--force"], "photo.png is named for an input and an output"),
-        ([*cut, "-o", "p.png", "--truth", "photo.png", "--force"], "photo.png is named for an input and an output"),
         (["cut", "wide", "-o", "p.webp", "--piece-size", 4], "16400x4 pixels cannot be written", {"wide": wide}),
         (["demo", "-o", "photo.png/demo"], "cannot make the folder photo.png/demo"),
         ([*cut, "-o", "../loop.png"], "loop.png"),
@@ -580,6 +575,15 @@ def test_ctrl_c_while_it_compiles_is_not_taken_for_the_end_of_a_solve(monkeypatc
 
     monkeypatch.setattr(module, "evolve", interrupted)
     with pytest.raises(KeyboardInterrupt):
+        warm_up()
+
+
+def test_no_room_for_compiled_kernels_is_said(monkeypatch):
+    def disk_is_full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys.modules["jigsolve.solve"], "evolve", disk_is_full)
+    with pytest.raises(OutputError, match=r"compiled kernels: No space left on device; .*NUMBA_CACHE_DIR"):
         warm_up()
 
 

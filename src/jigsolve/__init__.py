@@ -15,14 +15,14 @@ from .detect import detect_piece_size
 from .errors import ImageError, InputError, JigsolveError, OutputError
 from .history import Generation
 from .images import Picture, read_picture, write_picture
-from .metrics import Score, direct_accuracy, neighbour_accuracy, score
+from .metrics import Score, direct_accuracy, largest_component, neighbour_accuracy, score, score_identical
 from .parameters import PRESETS, Parameters
 from .plots import cost_plot
 from .puzzle import Puzzle
 from .records import read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
-from .solve import Callback, Progress, solve, warm_up
+from .solve import Callback, Progress, arrangement_cost, solve, warm_up
 from .stop import AllOf, AnyOf, MaxGenerations, MaxSeconds, NoImprovement, StoppingRule
 
 __all__ = [
@@ -48,14 +48,17 @@ __all__ = [
     "Score",
     "StoppingRule",
     "__version__",
+    "arrangement_cost",
     "cost_plot",
     "detect_piece_size",
     "direct_accuracy",
+    "largest_component",
     "neighbour_accuracy",
     "read_picture",
     "read_record",
     "sample_picture",
     "score",
+    "score_identical",
     "solve",
     "truth_to_json",
     "warm_up",

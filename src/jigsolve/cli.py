@@ -2,16 +2,16 @@
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from . import parameters as parameters_module
 from ._version import __version__
 from .animate import Film
+from .bench.cli import bench
+from .cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError
@@ -33,24 +33,6 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 DEFAULT_PIECE_SIZE = 28
 DEMO_PIECE_SIZE = 30
-
-OutputPath = click.Path(path_type=Path)
-
-
-class PieceSizeType(click.ParamType[tuple[int, int]]):
-    """`28`, or `51x27` for width x height."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Return (width, height)."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            width, *height = map(int, str(value).lower().split("x", maxsplit=1))
-            return width, height[0] if height else width
-        except ValueError:
-            self.fail(f"{value!r} is not a piece size; write 28, or 51x27 for width x height", param, ctx)
 
 
 def main() -> None:
@@ -94,7 +76,7 @@ def cli() -> None:
 @click.option("-o", "--out", required=True, type=OutputPath, metavar="PUZZLE.png", help="Where the puzzle goes.")
 @click.option(
     "--piece-size",
-    type=PieceSizeType(),
+    type=PIECE_SIZE_TYPE,
     default=str(DEFAULT_PIECE_SIZE),
     show_default=True,
     help="Pixels of a piece: 28, or 51x27 for width x height.",
@@ -127,26 +109,6 @@ def cut(
         puzzle = Puzzle.from_image(out, piece_size)
         write_whole(truth, truth_to_json(puzzle, solution, seed).encode(), overwrite=force)
     display.say(f"{out}: {len(puzzle)} pieces, {puzzle.rows} rows x {puzzle.columns} columns, shuffled")
-
-
-def _parameter_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add an option for every parameter of a preset; left out, the preset decides."""
-    unit, selection, measure = (
-        get_args(getattr(parameters_module, name)) for name in ("MutationUnit", "Selection", "Measure")
-    )
-    options = [
-        click.option("--population", type=int, help="Arrangements in a generation."),
-        click.option("--generations", type=int, help="Generations to make at most."),
-        click.option("--elites", type=int, help="Best arrangements copied into the next generation."),
-        click.option("--mutation-rate", type=float, help="Chance of a mutation, 0 to 1."),
-        click.option("--mutation-unit", type=click.Choice(unit), help="What the mutation rate is the chance of."),
-        click.option("--selection", type=click.Choice(selection), help="How a cost becomes a chance to be a parent."),
-        click.option("--measure", type=click.Choice(measure), help="How the fit of two sides is measured."),
-        click.option("--candidates", type=int, help="Candidates kept of every side; changes only the time."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @dataclass(frozen=True)
@@ -186,7 +148,7 @@ class _Outputs:
 @cli.command("solve")
 @click.argument("puzzle_path", metavar="PUZZLE", type=click.Path(path_type=Path))
 @click.option("-o", "--out", required=True, type=OutputPath, metavar="SOLVED.png", help="Where the picture goes.")
-@click.option("--piece-size", type=PieceSizeType(), help="28, or 51x27 for width x height; left out, it is detected.")
+@click.option("--piece-size", type=PIECE_SIZE_TYPE, help="28, or 51x27 for width x height; left out, it is detected.")
 @click.option("--columns", type=int, help="Columns of the frame, for a folder of tiles.")
 @click.option(
     "--preset",
@@ -203,7 +165,7 @@ class _Outputs:
     help="The same seed gives the same result.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use; all cores when left out.")
-@_parameter_options
+@parameter_options
 @click.option("--max-seconds", type=float, help="Stop after the generation in which this time is up.")
 @click.option(
     "--no-improvement", type=int, metavar="N", help="Stop when the best cost has not fallen for N generations."
@@ -340,7 +302,7 @@ def score(result: Path, truth: Path, as_json: bool) -> None:
 @cli.command()
 @click.option("-o", "--out", type=OutputPath, default="demo", show_default=True, help="Folder for what it makes.")
 @click.option(
-    "--piece-size", type=PieceSizeType(), default=str(DEMO_PIECE_SIZE), show_default=True, help="Pixels of a piece."
+    "--piece-size", type=PIECE_SIZE_TYPE, default=str(DEMO_PIECE_SIZE), show_default=True, help="Pixels of a piece."
 )
 @click.option(
     "--seed",
@@ -385,3 +347,6 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
         f"          jigsolve score result.json truth.json"
     )
     return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0
+
+
+cli.add_command(bench)
