@@ -10,7 +10,7 @@ from typing import Self
 from .errors import InputError
 
 # Slices a thread gets, so that one slow slice does not keep the other threads waiting.
-SLICES_PER_THREAD = 8
+SLICES_PER_THREAD = 4
 
 
 class Threads:
