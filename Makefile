@@ -17,8 +17,8 @@ test: $(VENV)/.installed-dev  ## lint, types and tests
 
 install: $(VENV)/.installed  ## set up .venv with the command jigsolve
 
-bench: $(VENV)/.installed  ## measure speed
-	$(BIN)/python -m benchmarks $(if $(IMAGES),--images $(IMAGES))
+bench: $(VENV)/.installed  ## measure speed; BASE=COMMIT compares with another commit, IMAGES=DIR uses its image sets
+	$(BIN)/python -m $(if $(BASE),benchmarks.compare $(BASE),benchmarks) $(if $(IMAGES),--images $(IMAGES))
 
 clean:
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

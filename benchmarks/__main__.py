@@ -5,7 +5,6 @@ make bench IMAGES=DIR             on cho_432/ and sholomon_5015/ in DIR
 """
 
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -16,12 +15,12 @@ from pathlib import Path
 from time import perf_counter
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.puzzles import CASES, puzzle_of
 from jigsolve import Puzzle, Result, __version__, sample_picture, solve, warm_up, write_picture
-from jigsolve.images import READABLE_SUFFIXES
+from jigsolve.machine import describe_machine
 
 REPEATS = 3
 
@@ -46,7 +45,7 @@ def measurements(images: Path | None) -> Iterator[tuple[str, str, str]]:
     yield "import, over NumPy", spread(import_seconds(), "s"), "< 0.5 s"
     yield "jigsolve solve, 100 pieces, warm", spread(command_seconds(REPEATS), "s"), "< 3 s"
     yield "added by the first run ever", spread(first_run_seconds(), "s"), "< 20 s"
-    small, large = puzzle_of("cho_432", 18, 24, images), puzzle_of("sholomon_5015", 59, 85, images)
+    small, large = (puzzle_of(case, images) for case in CASES)
     runs = {threads: [] for threads in (1, 2)}  # type: dict[int, list[Result]]
     for _ in range(REPEATS):  # Alternating, so that a busy moment hits both.
         for threads, results in runs.items():
@@ -64,16 +63,6 @@ def measurements(images: Path | None) -> Iterator[tuple[str, str, str]]:
     yield f"{len(large)} pieces, a placement, a core", spread([nanoseconds(big, 2)], "ns"), "< 300 ns"
     for stage in ("costs", "candidates"):
         yield f"{len(large)} pieces, {stage}", spread([big.seconds[stage]], "s"), ""
-
-
-def puzzle_of(name: str, rows: int, columns: int, images: Path | None) -> Puzzle:
-    """Return the first photograph of a set, shuffled, or the sample photograph cut into as many pieces."""
-    if images is not None:
-        first = min(path for path in (images / name).iterdir() if path.suffix.lower() in READABLE_SUFFIXES)
-        return Puzzle.from_image(first, 28, crop=True).shuffled(1)[0]
-    picture = sample_picture()
-    size = min(picture.height // rows, picture.width // columns)
-    return Puzzle.from_array(picture.pixels[: rows * size, : columns * size], size).shuffled(1)[0]
 
 
 def total(result: Result) -> float:
@@ -128,20 +117,6 @@ def spread(values: list[float], unit: str) -> str:
     """Return the median, and the range where there is one."""
     text = f"{statistics.median(values):.3g} {unit}"
     return text if len(values) == 1 else f"{text} ({min(values):.3g} to {max(values):.3g}, {len(values)} times)"
-
-
-def describe_machine() -> str:
-    names = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    processor = names[0] if names else platform.processor() or platform.machine()
-    software = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    return f"{os.cpu_count()} x {processor}, {platform.system()}, {software}"
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text().splitlines()
-    except OSError:
-        return []
 
 
 if __name__ == "__main__":
