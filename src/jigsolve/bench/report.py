@@ -1,6 +1,7 @@
 """The report: results as tables in the paper's own form, each with published figures beside it, and charts."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -29,12 +30,12 @@ def write_report(results: Sequence[Path], out: Path, *, overwrite: bool = False)
     folder = out.with_suffix("")
     folder.mkdir(exist_ok=True)
     exponents = {}
-    for preset in _presets(summaries):
-        group = [summary for summary in summaries if summary.preset == preset]
-        seconds, exponents[preset] = seconds_chart(group)
+    for variant in _variants(summaries):
+        group = [summary for summary in summaries if summary.variant == variant]
+        seconds, exponents[variant] = seconds_chart(group)
         charts = {"accuracy": accuracy_chart(group), "seconds": seconds, "cost": cost_chart(group)}
         for name, data in charts.items():
-            write_whole(folder / f"{preset}-{name}.png", data, overwrite=overwrite)
+            write_whole(folder / f"{_file_name(variant)}-{name}.png", data, overwrite=overwrite)
     text = render(summaries, exponents, [path.name for path in results], folder.name)
     write_whole(out, text.encode(), overwrite=overwrite)
 
@@ -42,14 +43,15 @@ def write_report(results: Sequence[Path], out: Path, *, overwrite: bool = False)
 def render(summaries: list[SetSummary], exponents: dict[str, float], sources: list[str], folder: str) -> str:
     """Return the report as Markdown; its charts are looked for in `folder`."""
     parts = ["# Benchmarks", _introduction(summaries, sources)]
-    for preset in _presets(summaries):
-        group = [summary for summary in summaries if summary.preset == preset]
+    for variant in _variants(summaries):
+        group = [summary for summary in summaries if summary.variant == variant]
+        charts = f"{folder}/{_file_name(variant)}"
         parts += [
-            f"## Preset `{preset}`",
+            f"## Preset {variant}",
             _parameters(group),
             "### Neighbour accuracy (%)",
             _accuracy_table(group, PAPER_NEIGHBOUR, [summary.spread(lambda run: run.neighbour) for summary in group]),
-            f"![Neighbour accuracy against pieces]({folder}/{preset}-accuracy.png)",
+            f"![Neighbour accuracy against pieces]({charts}-accuracy.png)",
             "### Direct accuracy (%)",
             _accuracy_table(group, PAPER_DIRECT, [summary.spread(lambda run: run.direct) for summary in group]),
             "### Beside what was published, and what is possible",
@@ -60,16 +62,20 @@ def render(summaries: list[SetSummary], exponents: dict[str, float], sources: li
             _better_than_perfect(group),
             "### Time and memory",
             _time_table(group),
-            f"Seconds grow with the number of pieces to the power of {exponents[preset]:.2f} (fitted).",
-            f"![Seconds against pieces]({folder}/{preset}-seconds.png)",
+            f"Seconds grow with the number of pieces to the power of {exponents[variant]:.2f} (fitted).",
+            f"![Seconds against pieces]({charts}-seconds.png)",
             "### Cost by generation",
-            f"![Cost by generation]({folder}/{preset}-cost.png)",
+            f"![Cost by generation]({charts}-cost.png)",
         ]
     return "\n\n".join(parts) + "\n"
 
 
-def _presets(summaries: Iterable[SetSummary]) -> list[str]:
-    return list(dict.fromkeys(summary.preset for summary in summaries))
+def _variants(summaries: Iterable[SetSummary]) -> list[str]:
+    return list(dict.fromkeys(summary.variant for summary in summaries))
+
+
+def _file_name(variant: str) -> str:
+    return re.sub(r"[^\w.]+", "-", variant)
 
 
 def _introduction(summaries: list[SetSummary], sources: list[str]) -> str:

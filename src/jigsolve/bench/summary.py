@@ -1,12 +1,14 @@
 """Averages over runs, in the paper's own form: of each image over its runs, then of each set over its images."""
 
+import json
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ..parameters import PRESETS
 from .results import Run
-from .sets import KNOWN_SETS
+from .sets import KNOWN_SETS, PIECE_SIZE
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class SetSummary:
-    """All runs of one preset on one set."""
+    """All runs on one set with the same preset and parameters."""
 
     name: str
-    preset: str
+    variant: str
+    """The preset, and what was chosen differently: "paper", "paper, selection window"."""
     runs: tuple[Run, ...]
 
     @property
@@ -79,11 +82,22 @@ class SetSummary:
 
 
 def summarize(runs: Iterable[Run]) -> list[SetSummary]:
-    """Group runs by preset and set, smallest sets first."""
+    """Group runs by preset, parameters and set: presets as they come, smallest sets first."""
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        groups[run.preset, run.set].append(run)
-    summaries = [SetSummary(name, preset, tuple(group)) for (preset, name), group in groups.items()]
+        groups[variant_of(run), run.set].append(run)
+    variants = list(dict.fromkeys(variant for variant, _ in groups))
+    summaries = [SetSummary(name, variant, tuple(group)) for (variant, name), group in groups.items()]
     return sorted(
-        summaries, key=lambda item: (item.preset != "paper", item.name not in KNOWN_SETS, item.pieces, item.name)
+        summaries,
+        key=lambda item: (variants.index(item.variant), item.name not in KNOWN_SETS, item.pieces, item.name),
     )
+
+
+def variant_of(run: Run) -> str:
+    """Return the preset of a run and what was chosen differently from it."""
+    usual = PRESETS[run.preset].to_dict() if run.preset in PRESETS else {}
+    usual |= {"piece": f"{PIECE_SIZE}x{PIECE_SIZE}", "time_limit": None}
+    chosen = json.loads(run.parameters)
+    different = [f"{name} {value}" for name, value in chosen.items() if usual.get(name) != value]
+    return ", ".join([run.preset, *different])
