@@ -1,9 +1,23 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jigsolve import Arrangement, InputError, Score, direct_accuracy, neighbour_accuracy, score
+from jigsolve import (
+    Arrangement,
+    InputError,
+    Puzzle,
+    Score,
+    direct_accuracy,
+    largest_component,
+    neighbour_accuracy,
+    score,
+    score_identical,
+)
+from jigsolve.metrics import ceiling
+from tests.puzzles import drawing
 
 
 def pairs(grid):
@@ -94,3 +108,58 @@ def test_frames_that_differ_are_refused(measure):
     wide, high = Arrangement(np.arange(6).reshape(2, 3)), Arrangement(np.arange(6).reshape(3, 2))
     with pytest.raises(InputError, match="of 2 x 3 and a truth of 3 x 2 do not belong together"):
         measure(wide, high)
+
+
+def test_the_largest_component_hangs_together_by_right_neighbours():
+    truth = Arrangement(np.arange(12).reshape(3, 4))
+    assert largest_component(truth, truth) == 1.0
+    # The left two columns and the right two changed places: two halves of six.
+    assert largest_component(Arrangement(truth.grid[:, [2, 3, 0, 1]]), truth) == 0.5
+    # One swap of far corners leaves the ten others together.
+    grid = truth.grid.copy()
+    grid[0, 0], grid[2, 3] = grid[2, 3], grid[0, 0]
+    assert largest_component(Arrangement(grid), truth) == 10 / 12
+    assert largest_component(Arrangement(np.array([[0]])), Arrangement(np.array([[0]]))) == 1.0
+
+
+def naive_identical_neighbour(puzzle, arrangement, truth):
+    """Count pairs one by one, taking each true pair away once it has served."""
+    kind = [piece.tobytes() for piece in puzzle.pieces]
+
+    def pairs(grid):
+        across = [("across", kind[a], kind[b]) for row in grid for a, b in pairwise(row)]
+        return across + [("down", kind[a], kind[b]) for column in grid.T for a, b in pairwise(column)]
+
+    left = pairs(truth.grid)
+    total = right = 0
+    for pair in pairs(arrangement.grid):
+        total += 1
+        if pair in left:
+            left.remove(pair)
+            right += 1
+    return right / total
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_identical_pieces_count_as_the_same_piece(seed):
+    rng = np.random.default_rng(seed)
+    colours = rng.integers(0, 4, size=(4, 5))
+    puzzle, truth = Puzzle.from_array(np.kron(colours, np.ones((3, 3))).astype(np.uint8), 3).shuffled(seed)
+    found = Arrangement(rng.permutation(20).reshape(4, 5))
+    tolerant, strict = score_identical(puzzle, found, truth), score(found, truth)
+    assert tolerant.neighbour == pytest.approx(naive_identical_neighbour(puzzle, found, truth))
+    assert tolerant.direct == pytest.approx(np.mean(puzzle.pieces[found.grid] == puzzle.pieces[truth.grid]))
+    assert tolerant.neighbour >= strict.neighbour
+    # Any arrangement that shows the true picture is perfect.
+    order = np.lexsort((rng.random(20), [piece[0, 0, 0] for piece in puzzle.pieces]))
+    cells = np.argsort(np.lexsort((rng.random(20), colours.ravel())))
+    assert score_identical(puzzle, Arrangement(order[cells].reshape(4, 5)), truth) == Score(1.0, 1.0)
+
+
+def test_the_ceiling_counts_pieces_of_one_colour_as_wrong():
+    pixels = drawing(24, 32)
+    pixels[:8, :8] = 9
+    puzzle, truth = Puzzle.from_array(pixels, 8).shuffled(1)
+    limit = ceiling(puzzle, truth)
+    assert limit.direct == pytest.approx(11 / 12)
+    assert limit.neighbour == pytest.approx(15 / 17)

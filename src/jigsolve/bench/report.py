@@ -1,6 +1,7 @@
 """The report: results as tables in the paper's own form, each with published figures beside it, and charts."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -62,7 +63,7 @@ def render(summaries: list[SetSummary], exponents: dict[str, float], sources: li
             _better_than_perfect(group),
             "### Time and memory",
             _time_table(group),
-            f"Seconds grow with the number of pieces to the power of {exponents[variant]:.2f} (fitted).",
+            _growth(exponents[variant]),
             f"![Seconds against pieces]({charts}-seconds.png)",
             "### Cost by generation",
             f"![Cost by generation]({charts}-cost.png)",
@@ -199,6 +200,12 @@ def _time_table(group: list[SetSummary]) -> str:
         )
     header = ["pieces", "a run", "the paper (2013)", "faster", "read (s)", "costs", "candidates", "evolve", "refine"]
     return _table([*header, "peak (MB)"], rows)
+
+
+def _growth(exponent: float) -> str:
+    if math.isnan(exponent):
+        return "How seconds grow with the number of pieces takes sets of two sizes to tell."
+    return f"Seconds grow with the number of pieces to the power of {exponent:.2f} (fitted)."
 
 
 def _duration(seconds: float) -> str:
