@@ -46,7 +46,7 @@ def grow_all(compatibility: Any, columns: int, grids: Any, parents: Any, work: A
 @kernel
 def cost_all(compatibility: Any, columns: int, grids: Any, parents: Any) -> float:
     total = 0.0
-    memory = new_memory(len(compatibility.features))
+    memory = new_memory(grids.shape[1])
     for first, _ in parents:
         total += grid_cost(compatibility.features, columns, grids[first], memory)
     return total

@@ -15,7 +15,7 @@ from .cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError
-from .files import check_distinct, check_writable, is_folder, write_whole
+from .files import check_distinct, check_writable, is_folder, make_folder, write_whole
 from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
 from .metrics import score as score_arrangement
@@ -198,7 +198,7 @@ def solve_command(
 ) -> int:
     """Solve PUZZLE, a shuffled picture or a folder of tiles.
 
-    Ctrl-C stops after the generation under way and writes the best so far.
+    Ctrl-C stops at once and writes the best so far.
 
     \b
     Examples:
@@ -320,10 +320,7 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
       jigsolve demo -o demo
     """
     display = Display(quiet=False)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror or error}") from error
+    make_folder(out)
     names = ("solved.png", "result.json", "history.csv", "evolution.gif", "cost.png")
     outputs = _Outputs(*(out / name for name in names))
     shuffled_path, truth_path = out / "puzzle.png", out / "truth.json"

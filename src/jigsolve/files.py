@@ -31,6 +31,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they are not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {path}: {error.strerror or error}") from error
+
+
 def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
     """Refuse an output that would land in the file of an input or of another output."""
     taken = {_resolved(path): "an input and an output" for path in inputs}

@@ -27,6 +27,8 @@ _WRITERS: dict[str, tuple[str, dict[str, object]]] = {
     ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
     ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
 }
+MOST_PIXELS = 2 * (Image.MAX_IMAGE_PIXELS or 0)
+"""Pillow's guard against files that unpack to more than any photograph has."""
 _DEEP_SUFFIXES = frozenset({".png", ".tif", ".tiff"})
 
 

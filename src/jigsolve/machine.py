@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import subprocess
 from pathlib import Path
 
@@ -21,6 +20,7 @@ def source_commit() -> str:
     """Return the commit that the running source was checked out from, with + where it was changed; "" if unknown."""
     folder = Path(__file__).parent
     try:
+        _git(folder, "ls-files", "--error-unmatch", Path(__file__).name)  # Another project's repository is not ours.
         commit = _git(folder, "rev-parse", "--short=10", "HEAD")
         return commit + ("+" if _git(folder, "status", "--porcelain", "--", str(folder)) else "")
     except (OSError, subprocess.CalledProcessError):
@@ -45,7 +45,12 @@ def peak_memory_megabytes() -> float:
     for line in _lines("/proc/self/status"):
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def _lines(path: str) -> list[str]:

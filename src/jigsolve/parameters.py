@@ -3,24 +3,15 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from .checks import one_of, whole_number
 from .errors import InputError
 
 Selection = Literal["inverse", "window", "exponential"]
 Measure = Literal["lab", "lab-raw"]
 MutationUnit = Literal["child", "placement"]
 
-# More arrangements than any memory holds.
-MOST_POPULATION = 2**31
-
-
-def _check_whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+# More than any memory holds or anybody waits for.
+MOST = 2**31
 
 
 @dataclass(frozen=True)
@@ -58,15 +49,11 @@ class Parameters:
     candidates: int = 64
 
     def __post_init__(self) -> None:
-        _check_whole("population", self.population, 2)
-        if self.population > MOST_POPULATION:
-            raise InputError(f"population must be at most {MOST_POPULATION}, not {self.population}")
-        _check_whole("generations", self.generations, 0)
-        _check_whole("elites", self.elites, 0)
-        _check_whole("candidates", self.candidates, 1)
-        _check_choice("mutation_unit", self.mutation_unit, get_args(MutationUnit))
-        _check_choice("selection", self.selection, get_args(Selection))
-        _check_choice("measure", self.measure, get_args(Measure))
+        for name, least in {"population": 2, "generations": 0, "elites": 0, "candidates": 1}.items():
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least, MOST))
+        one_of("mutation_unit", self.mutation_unit, get_args(MutationUnit))
+        one_of("selection", self.selection, get_args(Selection))
+        one_of("measure", self.measure, get_args(Measure))
         if self.elites >= self.population:
             raise InputError(
                 f"a population of {self.population} must be larger than its {self.elites} elites; "
@@ -74,6 +61,7 @@ class Parameters:
             )
         if not 0 <= self.mutation_rate <= 1:
             raise InputError(f"mutation_rate is a chance from 0 to 1, not {self.mutation_rate}")
+        object.__setattr__(self, "mutation_rate", float(self.mutation_rate))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters by name, ready for JSON."""

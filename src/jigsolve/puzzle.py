@@ -1,6 +1,7 @@
 """Puzzle: the pieces of a picture and the frame they belong in."""
 
 import hashlib
+import operator
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrangement import Arrangement
+from .checks import whole_number
 from .errors import InputError
 from .files import is_folder
 from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture
@@ -21,7 +23,8 @@ PieceSize = int | tuple[int, int]
 
 def as_width_and_height(piece_size: PieceSize) -> tuple[int, int]:
     """Return the (width, height) that a piece size means, or say why it means none."""
-    width, height = (piece_size, piece_size) if isinstance(piece_size, int) else piece_size
+    both = piece_size if isinstance(piece_size, tuple) else (piece_size, piece_size)
+    width, height = map(operator.index, both)
     if width < 1 or height < 1:
         raise InputError(f"a piece of {width}x{height} pixels is too small; each side needs at least 1 pixel")
     return width, height
@@ -154,9 +157,7 @@ class Puzzle:
 
     def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
         """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
-        if seed < 0:
-            raise InputError(f"a seed is a whole number of at least 0, not {seed}")
-        order = np.random.default_rng(seed).permutation(len(self))
+        order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(len(self))
         shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile)
         return shuffled, Arrangement(np.argsort(order).reshape(self.rows, self.columns))
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ._version import __version__
 from .arrangement import Arrangement
+from .checks import one_of, seed_number
 from .compatibility.candidates import find_candidates
 from .compatibility.lab import lab_features
-from .errors import InputError, OutputError
+from .errors import OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
 from .history import Generation
@@ -60,7 +61,7 @@ def solve(
 ) -> Result:
     """Put the pieces of a puzzle back together.
 
-    Ctrl-C ends the run after the generation under way and returns the best so far.
+    Ctrl-C ends the run and returns the best of the generations that are complete.
 
     Parameters
     ----------
@@ -106,8 +107,7 @@ def solve(
         measure=measure,
         candidates=candidates,
     )
-    if not 0 <= seed < 2**64:
-        raise InputError(f"a seed is a whole number from 0 to 2^64 - 1, not {seed}")
+    seed = seed_number(seed)
     limit = MaxGenerations(parameters.generations)
     rule = AnyOf((stop, limit)) if stop is not None else limit
 
@@ -117,26 +117,26 @@ def solve(
         clock.lap("costs")
         compatibility = find_candidates(features, parameters.candidates, pool)
         clock.lap("candidates")
-        recorder = _Recorder(puzzle, parameters, clock)
+        recorder = _Recorder(puzzle, clock)
         stopped = "interrupted"
         try:
             for evolution in evolve(compatibility, puzzle.columns, parameters, seed, pool):
-                generation = recorder.record(evolution)
-                if callback is not None and callback(Progress(generation, recorder.best, parameters)):
+                generation, best = recorder.record(evolution)
+                if callback is not None and callback(Progress(generation, best, parameters)):
                     stopped = "stopped by the callback"
                     break
                 if reason := rule(generation):
                     stopped = reason
                     break
         except KeyboardInterrupt:
-            if not recorder.history:
+            if not recorder.records:
                 raise
         clock.lap("evolve")
     return Result(
         puzzle=puzzle,
-        arrangement=recorder.best,
-        cost=recorder.history[-1].best_cost,
-        history=tuple(recorder.history),
+        arrangement=recorder.records[-1][1],
+        cost=recorder.records[-1][0].best_cost,
+        history=tuple(generation for generation, _ in recorder.records),
         seconds=clock.seconds(),
         seed=seed,
         preset=preset,
@@ -149,6 +149,7 @@ def solve(
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure = "lab") -> float:
     """Return what an arrangement costs, as `solve` would count it."""
     puzzle.check_fits(arrangement)
+    one_of("measure", measure, tuple(MEASURES))
     features = MEASURES[measure](puzzle)
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
     return cost_of_grid(features, puzzle.columns, grid)
@@ -198,21 +199,22 @@ class _Clock:
 class _Recorder:
     """Turns generations into a history and keeps the best arrangement of all."""
 
-    def __init__(self, puzzle: Puzzle, parameters: Parameters, clock: _Clock) -> None:
-        self.history: list[Generation] = []
-        self.best: Arrangement
+    def __init__(self, puzzle: Puzzle, clock: _Clock) -> None:
+        # Pairs, appended in one step: wherever Ctrl-C strikes, a cost has its arrangement.
+        self.records: list[tuple[Generation, Arrangement]] = []
         self._puzzle, self._clock = puzzle, clock
 
-    def record(self, evolution: Evolution) -> Generation:
+    def record(self, evolution: Evolution) -> tuple[Generation, Arrangement]:
         costs = evolution.population.costs
-        best = evolution.population.best()
-        best_cost, stale = float(costs[best]), 0
-        if self.history and best_cost >= self.history[-1].best_cost:
+        index = evolution.population.best()
+        best_cost, stale = float(costs[index]), 0
+        if self.records and best_cost >= self.records[-1][0].best_cost:
             # Without elites a generation can fall behind; the best of all is what counts.
-            best_cost, stale = self.history[-1].best_cost, self.history[-1].stale + 1
+            last, best = self.records[-1]
+            best_cost, stale = last.best_cost, last.stale + 1
         else:
-            grid = evolution.population.grids[best]
-            self.best = Arrangement(grid.reshape(self._puzzle.rows, self._puzzle.columns))
+            grid = evolution.population.grids[index]
+            best = Arrangement(grid.reshape(self._puzzle.rows, self._puzzle.columns))
         shares = evolution.phases / max(1, int(evolution.phases.sum()))
         generation = Generation(
             number=evolution.number,
@@ -224,5 +226,5 @@ class _Recorder:
             seconds=self._clock.elapsed(),
             stale=stale,
         )
-        self.history.append(generation)
-        return generation
+        self.records.append((generation, best))
+        return generation, best

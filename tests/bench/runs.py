@@ -3,7 +3,7 @@
 import json
 
 from jigsolve import PRESETS
-from jigsolve.bench.results import Run
+from jigsolve.bench.results import ResultsFile, Run
 
 PARAMETERS = json.dumps(PRESETS["paper"].to_dict() | {"piece": "28x28", "time_limit": None}, sort_keys=True)
 
@@ -45,3 +45,9 @@ def a_run(**changes):
         "machine": "a machine",
     }
     return Run(**(values | changes))
+
+
+def append(path, *runs):
+    with ResultsFile(path) as results:
+        for run in runs:
+            results.append(run)

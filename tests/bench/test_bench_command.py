@@ -1,11 +1,13 @@
 """jigsolve bench through real processes: stopped, killed, crashed, resumed."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,35 @@ def test_ctrl_c_keeps_the_rows_that_are_done(images, tmp_path):
     assert len(read_runs(out)) >= 3, lines
 
 
+def members(group):
+    """The living processes of a process group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, pgrp = path.read_text().rpartition(")")[2].split()[:3]
+            if int(pgrp) == group and state != "Z":
+                found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_with_the_bench_even_when_it_alone_is_killed(images, tmp_path):
+    arguments = ("run", "--images", images, "--runs", 500, *QUICK, "--jobs", 2, "--out", "results.csv")
+    process = subprocess.Popen(
+        command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    for _ in range(3):
+        process.stderr.readline()
+    assert len(members(process.pid)) >= 3
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    deadline = time.monotonic() + 20
+    while members(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert members(process.pid) == []
+
+
 def test_one_unreadable_picture_does_not_stop_the_others(images, tmp_path):
     (images / "one" / "1.png").write_bytes(b"not a picture")
     done = bench("run", "--images", images, "--runs", 1, *QUICK, "--out", "results.csv", cwd=tmp_path)
@@ -136,7 +167,7 @@ def test_bad_input_is_one_sentence_and_no_row(images, tmp_path, arguments, messa
 def test_a_worker_that_dies_takes_only_its_own_run_with_it(images, monkeypatch):
     monkeypatch.setattr(runner, "run_task", die_on_the_second)
     tasks = [
-        Task("one", path, 8, 8, 1, "paper", (("generations", 1), ("population", 6)), None, 1, 2)
+        Task("one", path, 8, 8, 1, "paper", (("generations", 1), ("population", 6)), None, 1, 2, "")
         for path in sorted((images / "one").iterdir())
     ]
     outcomes = list(run_tasks(tasks, jobs=2))

@@ -24,7 +24,7 @@ def test_wrong_pairs_are_marked_and_right_ones_are_not():
 def test_a_row_is_enough_to_repeat_its_run(tmp_path):
     write_picture(tmp_path / "a.png", Picture(drawing(48, 64)))
     changes = (("generations", 3), ("population", 10))
-    run = run_task(Task("mine", tmp_path / "a.png", 8, 8, 5, "paper", changes, None, 1, 1))
+    run = run_task(Task("mine", tmp_path / "a.png", 8, 8, 5, "paper", changes, None, 1, 1, ""))
     result, truth = repeat(run, tmp_path / "a.png")
     assert round(result.cost, 4) == run.cost
     assert round(score(result.arrangement, truth).neighbour, 6) == run.neighbour
@@ -34,7 +34,7 @@ def test_pictures_are_made_of_the_cheapest_better_than_perfect_run_of_each_image
     photo = drawing(48, 64)
     (tmp_path / "images" / "mine").mkdir(parents=True)
     write_picture(tmp_path / "images" / "mine" / "a.png", Picture(photo))
-    task = Task("mine", tmp_path / "images" / "mine" / "a.png", 8, 8, 1, "paper", (("generations", 2),), None, 1, 1)
+    task = Task("mine", tmp_path / "images" / "mine" / "a.png", 8, 8, 1, "paper", (("generations", 2),), None, 1, 1, "")
     better = a_run(set="mine", image="a.png", parameters=task.parameters, cost=1.0, true_cost=2.0)
     worse = a_run(set="mine", image="b.png", cost=3.0, true_cost=2.0)
     said = list(better_than_perfect_pictures([better, worse], tmp_path / "images", tmp_path / "out", overwrite=False))

@@ -160,13 +160,13 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     parent = rng.permutation(pieces).astype(np.int32)
     parents = np.zeros((children, 2), dtype=np.int64)
     grids, costs = np.empty((children, pieces), dtype=np.int32), np.empty(children)
-    old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(4 * pieces))]))
+    old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(pieces))]))
     key = np.uint64(1)
     phases = breed(compatibility, columns, old, parents, 0.25, 0.0, key, key, (grids, costs), 0, children)
     assert phases.sum() == children * (pieces - 1)
     assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
     for index in range(0, children, 97):
-        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(4 * pieces))
+        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(pieces))
     # A mutant differs from its two equal parents unless the random piece happened to be the right one.
     mutants = np.mean((grids != parent).any(axis=1))
     assert 0.17 < mutants < 0.27

@@ -13,7 +13,7 @@ FRAMES = [(1, 1), (1, 2), (2, 1), (1, 7), (7, 1), (3, 4)]
 @pytest.mark.parametrize(("rows", "columns"), FRAMES)
 def test_the_cost_of_an_arrangement_whatever_is_remembered(rows, columns):
     features = random_features(np.random.default_rng(5), rows * columns)
-    squares, memory = naive.all_costs(features), new_memory(len(features))
+    squares, memory = naive.all_costs(features), new_memory(rows * columns)
     for seed in (6, 7, 7, 6):
         grid = np.random.default_rng(seed).permutation(rows * columns).astype(np.int32)
         expected = naive.grid_cost(squares, grid.reshape(rows, columns), SCALE)
@@ -26,7 +26,7 @@ def test_a_random_population_holds_permutations_their_costs_and_every_order():
         population = Population.random(2400, compatibility, 2, seed=3, threads=threads)
     assert (np.sort(population.grids, axis=1) == np.arange(4)).all()
     for grid, cost in zip(population.grids[:50], population.costs[:50], strict=True):
-        assert cost == grid_cost(compatibility.features, 2, grid, new_memory(16))
+        assert cost == grid_cost(compatibility.features, 2, grid, new_memory(4))
     assert population.costs[population.best()] == population.costs.min()
     _, counts = np.unique(population.grids, axis=0, return_counts=True)
     assert len(counts) == 24

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MARKERS = "o^Dv"
 OURS, THEIRS = "#2a7f9e", "#b04a4a"
 
 
@@ -32,15 +33,20 @@ def accuracy_chart(summaries: list[SetSummary]) -> bytes:
     return _png(figure)
 
 
-def seconds_chart(summaries: list[SetSummary]) -> tuple[bytes, float]:
-    """Return seconds against pieces on logarithmic axes, and the fitted exponent."""
+def seconds_chart(summaries: list[SetSummary]) -> tuple[bytes, dict[str, float]]:
+    """Return seconds against pieces on logarithmic axes, and the fitted exponents of sets that were run alike."""
     figure, axes = _figure("pieces", "seconds a run")
-    pieces = np.array([summary.pieces for summary in summaries], dtype=float)
-    seconds = np.array([summary.average(lambda run: run.total_seconds) for summary in summaries])
-    exponent, constant = np.polyfit(np.log(pieces), np.log(seconds), 1) if len(pieces) > 1 else (float("nan"), 0.0)
-    axes.plot(pieces, seconds, "o", color=OURS, label="jigsolve")
-    if len(pieces) > 1:
-        axes.plot(pieces, np.exp(constant) * pieces**exponent, "-", color=OURS, label=f"pieces to the {exponent:.2f}")
+    exponents = {}
+    for way in dict.fromkeys(summary.side_by_side for summary in summaries):
+        alike = [summary for summary in summaries if summary.side_by_side == way]
+        pieces = np.array([summary.pieces for summary in alike], dtype=float)
+        seconds = np.array([summary.average(lambda run: run.total_seconds) for summary in alike])
+        label = f"jigsolve, {way}"
+        if len(set(pieces)) > 1:
+            exponents[way], constant = (float(value) for value in np.polyfit(np.log(pieces), np.log(seconds), 1))
+            label += f": pieces to the {exponents[way]:.2f}"
+            axes.plot(pieces, np.exp(constant) * pieces ** exponents[way], "-", color=OURS)
+        axes.plot(pieces, seconds, MARKERS[len(axes.lines) % len(MARKERS)], color=OURS, label=label)
     known = [summary for summary in summaries if summary.name in PAPER_SECONDS]
     if known:
         paper = [PAPER_SECONDS[summary.name] for summary in known]
@@ -48,7 +54,7 @@ def seconds_chart(summaries: list[SetSummary]) -> tuple[bytes, float]:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.legend(frameon=False)
-    return _png(figure), float(exponent)
+    return _png(figure), exponents
 
 
 def cost_chart(summaries: list[SetSummary]) -> bytes:

@@ -13,7 +13,9 @@ from ..display import Display
 from ..errors import InputError
 from ..files import check_writable
 from ..images import check_suffix, write_picture
+from ..machine import source_commit
 from ..parameters import PRESETS, parameters_of
+from ..puzzle import as_width_and_height
 from ..threads import usable_cores
 from .making import crop_folder, make_poster
 from .peers import PEERS, run_duels
@@ -78,30 +80,41 @@ def run_command(
     parameters_of(preset, **dict(changed))
     if time_limit is not None and time_limit <= 0:
         raise InputError(f"--time-limit must be more than 0 seconds, not {time_limit:g}")
-    folders = [folder.first(only) for folder in find_folders(images, sets.split(",") if sets else None)]
+    names = list(dict.fromkeys(sets.split(","))) if sets else None
+    folders = [folder.first(only) for folder in find_folders(images, names)]
+    as_width_and_height(piece_size)
+    commit = source_commit()
     workers_threads = threads or max(1, usable_cores() // jobs)
 
     def make_task(name: str, image: Path, seed: int) -> Task:
-        return Task(name, image, *piece_size, seed, preset, changed, time_limit, workers_threads, jobs)
+        return Task(name, image, *piece_size, seed, preset, changed, time_limit, workers_threads, jobs, commit)
 
-    results = ResultsFile(out)
-    done = {run.key for run in results.runs}
     tasks = plan(folders, range(1, runs + 1), make_task)
-    todo = [task for task in tasks if task.key not in done]
-    display.say(f"{len(tasks)} runs, {len(tasks) - len(todo)} of them in {out} already")
-    progress = _Progress(display, [run for run in results.runs if run.preset == preset], todo)
-    failures = []
-    for outcome in run_tasks(todo, jobs):
-        if isinstance(outcome, Failure):
-            failures.append(outcome)
-            display.say(f"{outcome.task.set} {outcome.task.image.name} seed {outcome.task.seed}: {outcome.reason}")
-        else:
-            results.append(outcome)
-            progress.show(outcome)
+    with ResultsFile(out) as results:
+        failures = _do(tasks, jobs, results, display)
     if failures:
         click.echo(f"jigsolve: {len(failures)} runs failed; the same command tries them again", err=True)
         return 1
     return 0
+
+
+def _do(tasks: list[Task], jobs: int, results: ResultsFile, display: Display) -> list[Failure]:
+    """Do the runs that are not among the results yet; return those that failed."""
+    wanted = {task.key for task in tasks}
+    before = [run for run in results.runs if run.key in wanted]
+    done = {run.key for run in before}
+    todo = [task for task in tasks if task.key not in done]
+    display.say(f"{len(tasks)} runs, {len(tasks) - len(todo)} of them in {results.path} already")
+    progress = _Progress(display, before, todo)
+    failures = []
+    for outcome in run_tasks(todo, jobs):
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            progress.fail(outcome)
+        else:
+            results.append(outcome)
+            progress.show(outcome)
+    return failures
 
 
 class _Progress:
@@ -117,6 +130,11 @@ class _Progress:
             self._left[task.set] += 1
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._last = monotonic()
+
+    def fail(self, failure: Failure) -> None:
+        task = failure.task
+        self._left[task.set] -= 1
+        self._display.say(f"{task.set} {task.image.name} seed {task.seed}: {failure.reason}")
 
     def show(self, run: Run) -> None:
         now = monotonic()
@@ -203,14 +221,15 @@ def pictures_command(results: Path, images: Path, out: Path, force: bool) -> Non
 @click.option("-o", "--out", required=True, type=FolderPath, help="Folder for the crops: a set of its own.")
 @click.option("--pieces", required=True, type=int, help="Pieces of every crop.")
 @click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
-def crop_command(photos: Path, out: Path, pieces: int, piece_size: tuple[int, int]) -> None:
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def crop_command(photos: Path, out: Path, pieces: int, piece_size: tuple[int, int], force: bool) -> None:
     """Make a set of crops with the same number of pieces from a folder of PHOTOS.
 
     \b
     Example:
       jigsolve bench crop holidays/ -o sets/holidays_432 --pieces 432
     """
-    for line in crop_folder(photos, out, pieces, piece_size):
+    for line in crop_folder(photos, out, pieces, piece_size, overwrite=force):
         click.echo(line)
 
 
@@ -225,7 +244,7 @@ def poster_command(photos: Path, out: Path, columns: int | None, piece_size: tup
 
     \b
     Example:
-      jigsolve bench poster DIR/sholomon_22755 -o poster.png
+      jigsolve bench poster DIR/sholomon_10375 -o poster.png
     """
     check_suffix(out)
     check_writable(out, overwrite=force)
@@ -255,6 +274,7 @@ def peers_command(
     if command is None or images is None:
         click.echo(f"{chosen.name}: {chosen.about}\nTo get it: {chosen.install}.\nThen pass --images and --command.")
         return
+    click.echo(f"{peer} as its command, start-up and files included; jigsolve from the puzzle, on all cores.\n")
     click.echo(
         f"| image | pieces | {peer}: neighbour % | s | jigsolve, preset paper: neighbour % | s | {peer} takes | "
         f"jigsolve, population {chosen.population} x {chosen.generations}: neighbour % | s | {peer} takes |\n"

@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from ..images import Picture, read_picture, write_picture
+from ..files import make_folder
+from ..images import MOST_PIXELS, Picture, read_picture, write_picture
 from .sets import list_images
 
 
-def crop_folder(source: Path, out: Path, pieces: int, piece_size: tuple[int, int]) -> Iterator[str]:
+def crop_folder(
+    source: Path, out: Path, pieces: int, piece_size: tuple[int, int], *, overwrite: bool = False
+) -> Iterator[str]:
     """Crop every picture of a folder to exactly so many pieces, into a new folder; yield what was done with each.
 
     The crop is the middle of the picture, in the frame of that many pieces whose shape is nearest to the picture's. A
@@ -20,7 +23,7 @@ def crop_folder(source: Path, out: Path, pieces: int, piece_size: tuple[int, int
     if pieces < 1:
         raise InputError(f"a crop needs at least 1 piece, not {pieces}")
     paths = _images(source)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     for path in paths:
         picture = read_picture(path)
         frame = best_frame(picture, pieces, piece_size)
@@ -29,7 +32,7 @@ def crop_folder(source: Path, out: Path, pieces: int, piece_size: tuple[int, int
             continue
         rows, columns = frame
         cropped = middle(picture, rows * piece_size[1], columns * piece_size[0])
-        write_picture(out / f"{path.stem}.png", cropped)
+        write_picture(out / f"{path.stem}.png", cropped, overwrite=overwrite)
         yield f"{path.name}: {rows} rows x {columns} columns"
 
 
@@ -72,6 +75,11 @@ def make_poster(source: Path, columns: int | None, piece_size: tuple[int, int]) 
     down = len(chosen) // across
     if down == 0:
         raise InputError(f"{len(chosen)} pictures do not fill a row of {across}; choose fewer --columns")
+    if across * down * height * width > MOST_PIXELS:
+        raise InputError(
+            f"a poster of {across * down} pictures of {width}x{height} pixels is more than the {MOST_PIXELS:,} "
+            "pixels that can be read back; use fewer or smaller pictures"
+        )
     used = [middle(picture, height, width).pixels for picture in chosen[: across * down]]
     if len({(pixels.shape[2], pixels.dtype) for pixels in used}) > 1:
         raise InputError(f"the pictures of {source} differ in channels or depth and cannot be pasted into one")

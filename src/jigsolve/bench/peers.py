@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..images import read_picture, write_picture
 from ..metrics import Score, score
 from ..puzzle import Puzzle
-from ..solve import solve
+from ..solve import solve, warm_up
 from .sets import ImageFolder
 
 
@@ -70,6 +70,7 @@ def run_duels(peer: Peer, command: Path, folder: ImageFolder, piece_size: int, s
     """Solve each image with the peer's defaults, with preset `paper`, and with `paper` at the peer's population."""
     if not command.is_file():
         raise InputError(f"there is no command {command}; to get {peer.name}: {peer.install}")
+    warm_up()
     for image in folder.images:
         puzzle, truth = _eight_bits(Puzzle.from_image(image, piece_size, crop=True)).shuffled(seed)
         found, seconds = _run_peer(peer, command, puzzle, piece_size)
@@ -123,6 +124,6 @@ def arrangement_of(puzzle: Puzzle, solved: Puzzle) -> Arrangement:
     for piece in solved.pieces:
         same = numbers.get(piece.tobytes())
         if not same:
-            raise InputError("the solved picture shows a piece that the puzzle does not have")
+            raise InputError("the solved picture shows a piece that the puzzle does not have, or shows it twice")
         grid.append(same.pop())
     return Arrangement(np.array(grid).reshape(solved.rows, solved.columns))

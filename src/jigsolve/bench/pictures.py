@@ -1,20 +1,18 @@
 """Pictures of runs: what was found beside the truth, with every wrong pair marked. Seeds repeat runs exactly."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..arrangement import Arrangement
 from ..errors import InputError
+from ..files import check_writable, make_folder
 from ..images import Picture, write_picture
 from ..metrics import right_pairs
 from ..puzzle import Puzzle
 from ..result import Result
 from ..solve import solve
-from ..stop import MaxSeconds
 from .results import Run
 from .sets import find_folders
 
@@ -25,17 +23,18 @@ def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, ov
     """Solve the cheapest better-than-perfect run of each image again and write truth and solution side by side."""
     chosen: dict[tuple[str, str], Run] = {}
     for run in sorted(runs, key=lambda run: run.cost / max(run.true_cost, 1e-12)):
-        if not run.perfect and run.cost < run.true_cost * (1 - 1e-6):
+        if run.better_than_perfect:
             chosen.setdefault((run.set, run.image), run)
     if not chosen:
         raise InputError("no run in these results is better than perfect")
     folders = {folder.name: folder.path for folder in find_folders(images)}
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     for run in chosen.values():
         if run.set not in folders:
             raise InputError(f"there is no set {run.set!r} in {images}")
-        result, truth = repeat(run, folders[run.set] / run.image)
         path = out / f"{run.set}-{Path(run.image).stem}-seed{run.seed}.png"
+        check_writable(path, overwrite=overwrite)
+        result, truth = repeat(run, folders[run.set] / run.image)
         write_picture(path, side_by_side(result.puzzle, truth, result.arrangement), overwrite=overwrite)
         yield (
             f"{path}: cost {result.cost:.1f} against the truth's {run.true_cost:.1f}, "
@@ -45,11 +44,11 @@ def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, ov
 
 def repeat(run: Run, image: Path) -> tuple[Result, Arrangement]:
     """Solve again what a row tells of, and return the result and the truth."""
-    chosen: dict[str, Any] = json.loads(run.parameters)
+    chosen = run.chosen() | {"generations": run.generations}
     width, height = map(int, chosen.pop("piece").split("x"))
-    limit = chosen.pop("time_limit")
+    del chosen["time_limit"]
     puzzle, truth = Puzzle.from_image(image, (width, height), crop=True).shuffled(run.seed)
-    return solve(puzzle, run.preset, seed=run.seed, stop=MaxSeconds(limit) if limit else None, **chosen), truth
+    return solve(puzzle, run.preset, seed=run.seed, **chosen), truth
 
 
 def side_by_side(puzzle: Puzzle, truth: Arrangement, found: Arrangement) -> Picture:

@@ -1,13 +1,12 @@
 """The report: results as tables in the paper's own form, each with published figures beside it, and charts."""
 
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from ..files import write_whole
+from ..files import make_folder, write_whole
 from .charts import accuracy_chart, cost_chart, seconds_chart
 from .published import BEST_PUBLISHED, PAPER_DIRECT, PAPER_LEAST_ACCURATE, PAPER_NEIGHBOUR, PAPER_SECONDS, PaperRow
 from .results import Run, read_runs
@@ -28,25 +27,27 @@ def write_report(results: Sequence[Path], out: Path, *, overwrite: bool = False)
     if not runs:
         raise InputError(f"there is no run in {', '.join(map(str, results))} to report on")
     summaries = summarize(runs)
+    if not out.suffix:
+        raise InputError(f"{out} needs an ending such as .md: its name without one is the folder of the charts")
     folder = out.with_suffix("")
-    folder.mkdir(exist_ok=True)
-    exponents = {}
+    make_folder(folder)
+    growth = {}
     for variant in _variants(summaries):
         group = [summary for summary in summaries if summary.variant == variant]
-        seconds, exponents[variant] = seconds_chart(group)
+        seconds, growth[variant] = seconds_chart(group)
         charts = {"accuracy": accuracy_chart(group), "seconds": seconds, "cost": cost_chart(group)}
         for name, data in charts.items():
             write_whole(folder / f"{_file_name(variant)}-{name}.png", data, overwrite=overwrite)
-    text = render(summaries, exponents, [path.name for path in results], folder.name)
+    text = render(summaries, growth, results, out)
     write_whole(out, text.encode(), overwrite=overwrite)
 
 
-def render(summaries: list[SetSummary], exponents: dict[str, float], sources: list[str], folder: str) -> str:
-    """Return the report as Markdown; its charts are looked for in `folder`."""
-    parts = ["# Benchmarks", _introduction(summaries, sources)]
+def render(summaries: list[SetSummary], growth: dict[str, dict[str, float]], sources: Sequence[Path], out: Path) -> str:
+    """Return the report as Markdown, to be written to `out`, with the exponents of `seconds_chart` by variant."""
+    parts = ["# Benchmarks", _introduction(summaries, sources, out)]
     for variant in _variants(summaries):
         group = [summary for summary in summaries if summary.variant == variant]
-        charts = f"{folder}/{_file_name(variant)}"
+        charts = f"{out.stem}/{_file_name(variant)}"
         parts += [
             f"## Preset {variant}",
             _parameters(group),
@@ -63,7 +64,7 @@ def render(summaries: list[SetSummary], exponents: dict[str, float], sources: li
             _better_than_perfect(group),
             "### Time and memory",
             _time_table(group),
-            _growth(exponents[variant]),
+            _growth(growth[variant]),
             f"![Seconds against pieces]({charts}-seconds.png)",
             "### Cost by generation",
             f"![Cost by generation]({charts}-cost.png)",
@@ -79,14 +80,13 @@ def _file_name(variant: str) -> str:
     return re.sub(r"[^\w.]+", "-", variant)
 
 
-def _introduction(summaries: list[SetSummary], sources: list[str]) -> str:
+def _introduction(summaries: list[SetSummary], sources: Sequence[Path], out: Path) -> str:
     runs = [run for summary in summaries for run in summary.runs]
     machines = sorted({run.machine for run in runs})
     versions = sorted({f"{run.version} ({run.commit})" if run.commit else run.version for run in runs})
-    threads = sorted({f"{run.jobs} at a time with {_count(run.threads, 'thread')} each" for run in runs})
     return (
-        f"Written by `jigsolve bench report {' '.join(sources)}` from {len(runs)} runs of `jigsolve bench run`. "
-        f"Version {', '.join(versions)}. Machine: {'; '.join(machines)}; runs {' or '.join(threads)}.\n\n"
+        f"Written by `jigsolve bench report {' '.join(map(str, sources))} -o {out}` from {len(runs)} runs of "
+        f"`jigsolve bench run`. Version {', '.join(versions)}. Machine: {'; '.join(machines)}.\n\n"
         "Known orientation and frame, pieces as the literature cuts them. As in the paper, best, worst, average and "
         "deviation are of the runs of one image, averaged over the images of a set. The paper's figures are from "
         "Sholomon, David, Netanyahu, CVPR 2013, tables 1 and 3 to 6; it prints 22,834 where the files have 22,755."
@@ -194,18 +194,20 @@ def _time_table(group: list[SetSummary]) -> str:
                 _duration(seconds),
                 _duration(theirs) if theirs else NONE,
                 f"{theirs / seconds:.0f} x" if theirs else NONE,
+                summary.side_by_side,
                 *(f"{stage:.2f}" for stage in stages),
                 f"{summary.average(lambda run: run.peak_megabytes):.0f}",
             ]
         )
-    header = ["pieces", "a run", "the paper (2013)", "faster", "read (s)", "costs", "candidates", "evolve", "refine"]
-    return _table([*header, "peak (MB)"], rows)
+    header = ["pieces", "a run", "the paper (2013)", "faster", "at a time", "read (s)", "costs", "candidates"]
+    return _table([*header, "evolve", "refine", "peak (MB)"], rows)
 
 
-def _growth(exponent: float) -> str:
-    if math.isnan(exponent):
-        return "How seconds grow with the number of pieces takes sets of two sizes to tell."
-    return f"Seconds grow with the number of pieces to the power of {exponent:.2f} (fitted)."
+def _growth(exponents: dict[str, float]) -> str:
+    if not exponents:
+        return "How seconds grow with the number of pieces takes sets of two sizes, run alike, to tell."
+    fits = [f"{exponent:.2f} ({way})" for way, exponent in exponents.items()]
+    return f"Seconds grow with the number of pieces to the power of {' and '.join(fits)}, fitted over sets run alike."
 
 
 def _duration(seconds: float) -> str:
@@ -216,10 +218,6 @@ def _duration(seconds: float) -> str:
 
 def _figure(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import InputError, OutputError
+from ..parameters import PRESETS
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,18 @@ class Run:
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
-        """What makes two rows the same run."""
-        return self.set, self.image, self.seed, self.preset, self.parameters
+        """What makes two rows the same run. Parameters that came later count with the preset's value."""
+        return self.set, self.image, self.seed, self.preset, json.dumps(self.chosen(), sort_keys=True)
+
+    def chosen(self) -> dict[str, Any]:
+        """Return all parameters by name, piece size and time limit among them."""
+        usual = PRESETS[self.preset].to_dict() if self.preset in PRESETS else {}
+        return usual | json.loads(self.parameters)
+
+    @property
+    def better_than_perfect(self) -> bool:
+        """Whether it found something cheaper than the truth, beyond rounding."""
+        return not self.perfect and self.cost < self.true_cost * (1 - 1e-6)
 
 
 COLUMNS = tuple(field.name for field in fields(Run))
@@ -74,6 +86,8 @@ def read_runs(path: Path) -> list[Run]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a file of benchmark results: it is no text") from error
     reader = csv.DictReader(io.StringIO(text))
     if tuple(reader.fieldnames or ()) != COLUMNS:
         raise InputError(f"{path} is not a file of benchmark results of this version: its columns differ")
@@ -88,23 +102,67 @@ def read_runs(path: Path) -> list[Run]:
 
 
 class ResultsFile:
-    """The file that a bench appends to. Opening it drops a row that a crash left half-written."""
+    """The file that a bench appends to, held by one bench at a time, and read back when it is opened.
+
+    A row that a crash left half-written is dropped. A file that is anything else is left alone and refused.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.exists():
-            _drop_torn_row(path)
-        self.runs = read_runs(path) if path.exists() and path.stat().st_size else []
+        try:
+            self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+        try:
+            self.runs = self._take_over()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def _take_over(self) -> list[Run]:
+        """Lock the file, drop a half-written row, and return the rows that are there."""
+        try:
+            _lock(self._file.fileno())
+        except OSError as error:
+            raise InputError(f"another bench is writing to {self.path}; wait for it or choose another --out") from error
+        self._file.seek(0)
+        data = self._file.readall()
+        if not HEADER.startswith(data[: len(HEADER)]):
+            raise InputError(f"{self.path} is not a file of benchmark results of this version; choose another --out")
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            self._file.truncate(whole)
+        return read_runs(self.path) if whole else []
 
     def append(self, run: Run) -> None:
         """Append a row and see it to the disk; after a failure the file is as before."""
-        rows = [asdict(run)] if self.runs or (self.path.exists() and self.path.stat().st_size) else [None, asdict(run)]
-        data = b"".join(_line(row) for row in rows)
+        before = self._file.seek(0, os.SEEK_END)
+        data = (b"" if before else HEADER) + _line(asdict(run))
         try:
-            _append_whole(self.path, data)
-        except OSError as error:
-            raise OutputError(f"cannot append to {self.path}: {error.strerror or error}") from error
+            if self._file.write(data) != len(data):
+                raise OSError("no room for a whole row")
+            os.fsync(self._file.fileno())
+        except BaseException as error:
+            self._file.truncate(before)
+            if isinstance(error, OSError):
+                raise OutputError(f"cannot append to {self.path}: {error.strerror or error}") from error
+            raise
         self.runs.append(run)
+
+
+def _lock(descriptor: int) -> None:
+    """Take the file for this process, where the system has locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _line(row: dict[str, Any] | None) -> bytes:
@@ -115,21 +173,4 @@ def _line(row: dict[str, Any] | None) -> bytes:
     return text.getvalue().encode()
 
 
-def _append_whole(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
-        before = file.tell()
-        try:
-            if file.write(data) != len(data):
-                raise OSError("no space left for a whole row")
-            os.fsync(file.fileno())
-        except BaseException:
-            file.truncate(before)
-            raise
-
-
-def _drop_torn_row(path: Path) -> None:
-    data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
-        with path.open("r+b") as file:
-            file.truncate(whole)
+HEADER = _line(None)

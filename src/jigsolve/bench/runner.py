@@ -2,11 +2,14 @@
 
 import json
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,7 +17,7 @@ from typing import Any
 from .._version import __version__
 from ..errors import JigsolveError
 from ..history import Generation
-from ..machine import describe_machine, peak_memory_megabytes, reset_peak_memory, source_commit
+from ..machine import describe_machine, peak_memory_megabytes, reset_peak_memory
 from ..metrics import ceiling, largest_component, score, score_identical
 from ..parameters import parameters_of
 from ..puzzle import Puzzle
@@ -41,6 +44,7 @@ class Task:
     time_limit: float | None
     threads: int
     jobs: int
+    commit: str
 
     @property
     def parameters(self) -> str:
@@ -70,6 +74,7 @@ def plan(folders: list[ImageFolder], seeds: range, make_task: Callable[[str, Pat
 
 def run_task(task: Task) -> Run:
     """Do one run: read, cut, shuffle, solve, score."""
+    warm_up()
     reset_peak_memory()
     start = perf_counter()
     whole = Puzzle.from_image(task.image, (task.piece_width, task.piece_height), crop=True)
@@ -112,7 +117,7 @@ def run_task(task: Task) -> Run:
         threads=task.threads,
         jobs=task.jobs,
         version=__version__,
-        commit=source_commit(),
+        commit=task.commit,
         machine=describe_machine(),
     )
 
@@ -155,11 +160,10 @@ class _Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        processes = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.kill() if error[0] is not None else None
-        self._pool.shutdown(wait=True)
+        if error[0] is not None:  # Nobody waits for the runs under way.
+            for process in list((self._pool._processes or {}).values()):
+                process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def work_off(self, queue: list[Task]) -> Iterator[Run | Failure | list[Task]]:
         """Yield outcomes; the tasks under way when a worker died come as one list, and end it."""
@@ -167,7 +171,11 @@ class _Workers:
         while queue or running:
             while queue and len(running) < self.count:
                 task = queue.pop()
-                running[self._pool.submit(run_task, task)] = task
+                try:
+                    running[self._pool.submit(run_task, task)] = task
+                except BrokenProcessPool:
+                    yield [task, *running.values()]
+                    return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 task = running.pop(future)
@@ -176,11 +184,20 @@ class _Workers:
                 except BrokenProcessPool:
                     yield [task, *running.values()]
                     return
-                except (JigsolveError, MemoryError) as error:
-                    yield Failure(task, str(error) or "not enough memory")
+                except JigsolveError as error:
+                    yield Failure(task, str(error))
+                except Exception as error:  # Whatever one run meets, the others go on.
+                    yield Failure(task, f"{type(error).__name__}: {error}")
 
 
 def _start_worker() -> None:
     # Ctrl-C reaches the whole group of processes; only the first of them decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warm_up()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,6 +1,5 @@
 """Averages over runs, in the paper's own form: of each image over its runs, then of each set over its images."""
 
-import json
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -34,6 +33,12 @@ class SetSummary:
     def pieces(self) -> int:
         """Pieces of an image, averaged where they differ."""
         return round(statistics.mean(run.pieces for run in self.runs))
+
+    @property
+    def side_by_side(self) -> str:
+        """How the runs shared the machine: "1 job x 2 threads"."""
+        ways = sorted({(run.jobs, run.threads) for run in self.runs})
+        return " or ".join(f"{_count(jobs, 'job')} x {_count(threads, 'thread')}" for jobs, threads in ways)
 
     @property
     def by_image(self) -> dict[str, list[Run]]:
@@ -73,8 +78,8 @@ class SetSummary:
         return self.average(lambda run: run.perfect) * len(self.by_image)
 
     def better_than_perfect(self) -> list[Run]:
-        """Return the runs that found something cheaper than the truth, beyond rounding."""
-        return [run for run in self.runs if not run.perfect and run.cost < run.true_cost * (1 - 1e-6)]
+        """Return the runs that found something cheaper than the truth."""
+        return [run for run in self.runs if run.better_than_perfect]
 
     def at_most_true_cost(self) -> float:
         """Return the share of runs whose cost is at most the truth's, in percent."""
@@ -84,7 +89,7 @@ class SetSummary:
 def summarize(runs: Iterable[Run]) -> list[SetSummary]:
     """Group runs by preset, parameters and set: presets as they come, smallest sets first."""
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    for run in runs:
+    for run in {run.key: run for run in runs}.values():
         groups[variant_of(run), run.set].append(run)
     variants = list(dict.fromkeys(variant for variant, _ in groups))
     summaries = [SetSummary(name, variant, tuple(group)) for (variant, name), group in groups.items()]
@@ -98,6 +103,9 @@ def variant_of(run: Run) -> str:
     """Return the preset of a run and what was chosen differently from it."""
     usual = PRESETS[run.preset].to_dict() if run.preset in PRESETS else {}
     usual |= {"piece": f"{PIECE_SIZE}x{PIECE_SIZE}", "time_limit": None}
-    chosen = json.loads(run.parameters)
-    different = [f"{name} {value}" for name, value in chosen.items() if usual.get(name) != value]
+    different = [f"{name} {value}" for name, value in run.chosen().items() if usual.get(name) != value]
     return ", ".join([run.preset, *different])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -11,8 +11,9 @@ from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import SCALE, squared_distance, squared_distance_below
 
-# Rows of one matrix product: large enough for the product's speed, small enough to stay in the cache.
+# Rows of one matrix product: enough for its speed, but no more than the memory below.
 BLOCK_ROWS = 512
+BLOCK_BYTES = 2**26
 # How many more than asked for are taken from the rounded product, so that rounding rarely costs a second look.
 MARGIN = 8
 
@@ -54,8 +55,9 @@ def _blocks_of_estimates(
     squares_by_direction = squares.reshape(-1, 4).T
     for direction in range(4):
         own, other = by_direction[direction], by_direction[direction ^ 2]
-        for first in range(0, len(own), BLOCK_ROWS):
-            rows = slice(first, first + BLOCK_ROWS)
+        height = max(1, min(BLOCK_ROWS, BLOCK_BYTES // other[:, 0].nbytes))
+        for first in range(0, len(own), height):
+            rows = slice(first, first + height)
             estimates = (-2 * own[rows]) @ other.T
             estimates += squares_by_direction[direction, rows, np.newaxis]
             estimates += squares_by_direction[direction ^ 2]

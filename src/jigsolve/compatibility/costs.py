@@ -1,7 +1,7 @@
 """The cost of a pair of sides, from their features: the one definition that every other number must equal.
 
 Features are fixed-point integers and a squared distance is an exact integer, so the order of additions is free: the
-compiler may use vectors of any width, and every machine gets the same cost to the last bit.
+compiler may use vectors of any width, and every machine gets the same cost to the last bit from the same features.
 """
 
 import numpy as np

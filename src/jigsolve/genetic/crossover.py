@@ -6,7 +6,8 @@ It runs in three steps, each a kernel:
 2. `grow` grows the child from a single piece inside the frame, from the advice alone;
 3. `grid_cost` adds up what the child costs.
 
-No step scans the frontier or the bank of free pieces, but for the rare greedy placement whose candidates are all used.
+No step scans the frontier or the bank of free pieces, but for two rare ones: a greedy placement whose candidates are
+all used, and a mutation.
 """
 
 from typing import NamedTuple
@@ -39,7 +40,6 @@ class Workspace(NamedTuple):
     advice: NDArray[np.int32]
     grid: NDArray[np.int32]
     used: NDArray[np.uint8]
-    cursors: NDArray[np.int32]
     agreed: NDArray[np.int64]
     buddied: NDArray[np.int64]
     boundary: NDArray[np.int64]
@@ -54,7 +54,6 @@ def new_workspace(pieces, rows, columns):
         np.empty(4 * pieces, np.int32),
         np.empty((2 * rows + 1) * (2 * columns + 1), np.int32),
         np.empty(pieces, np.uint8),
-        np.empty(4 * pieces, np.int32),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
@@ -153,11 +152,10 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     steps = (1, width, -1, -width)
     # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
     candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
-    grid, used, cursors, free = work.grid, work.used, work.cursors, work.free
+    grid, used, free = work.grid, work.used, work.free
     agreed, buddied, boundary = work.agreed, work.buddied, work.boundary
     grid[:] = EMPTY
     used[:] = 0
-    cursors[:] = 0
     agreed_count = buddied_count = boundary_count = 0
     free_count = 0
     piece = np.int64(start)
@@ -241,12 +239,11 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 entry, boundary[index] = boundary[index], boundary[boundary_count]
                 cell = entry >> ENTRY_SHIFT
             side = entry & ENTRY_MASK
-            cursor = cursors[side]
-            while cursor < keep and used[candidates[side, cursor] >> 2]:
-                cursor += 1
-            cursors[side] = cursor
-            if cursor < keep:
-                piece = np.int64(candidates[side, cursor] >> 2)
+            rank = 0
+            while rank < keep and used[candidates[side, rank] >> 2]:
+                rank += 1
+            if rank < keep:
+                piece = np.int64(candidates[side, rank] >> 2)
             else:
                 if free_count == 0:
                     free[:] = np.arange(pieces)
@@ -288,7 +285,7 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, ge
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
     work = new_workspace(pieces, rows, columns)
-    memory = new_memory(4 * pieces)
+    memory = new_memory(pieces)
     for index in range(begin, end):
         state = first_state(seed, generation, index)
         start = below(mix(state), pieces)

@@ -45,13 +45,14 @@ class Population:
 
 def cost_of_grid(features: NDArray[np.int32], columns: int, grid: NDArray[np.int32]) -> float:
     """Return the cost of a single arrangement."""
-    return float(grid_cost(features, columns, grid, new_memory(len(features))))
+    return float(grid_cost(features, columns, grid, new_memory(len(grid))))
 
 
 class Memory(NamedTuple):
-    """What last lay beside every side, and its cost: one for each thread, handed from child to child.
+    """What last lay right of and below every piece (2 * piece, 2 * piece + 1), and its cost; one for each thread.
 
-    The arrangements of a population are alike, so most pairs of one were in the one before.
+    It is handed from child to child: the arrangements of a population are alike, so most pairs of one were in the one
+    before.
     """
 
     others: NDArray[np.int32]
@@ -59,16 +60,16 @@ class Memory(NamedTuple):
 
 
 @inlined
-def new_memory(sides):
+def new_memory(pieces):
     """A memory of nothing."""
-    return Memory(np.full(sides, -1, np.int32), np.zeros(sides, np.float32))
+    return Memory(np.full(2 * pieces, -1, np.int32), np.zeros(2 * pieces, np.float32))
 
 
 @kernel
-def remember(features, side, other, others, costs):
-    """Compute the cost of a pair that is not in memory."""
-    others[side] = other
-    costs[side] = cost_of(squared_distance(features, side, other))
+def remember(features, side, other_side, place, other, others, costs):
+    """Compute the cost of a pair that is not in memory, and keep it at its place."""
+    others[place] = other
+    costs[place] = cost_of(squared_distance(features, side, other_side))
 
 
 @kernel
@@ -77,24 +78,25 @@ def grid_cost(features, columns, grid, memory):
     others, costs = memory
     total = np.float64(0)
     for cell in range(len(grid)):
-        side = 4 * grid[cell]
+        piece = grid[cell]
+        place = 2 * piece
         if (cell + 1) % columns != 0:
-            other = 4 * grid[cell + 1] + 2
-            if others[side] != other:
-                remember(features, side, other, others, costs)
-            total += costs[side]
+            right = grid[cell + 1]
+            if others[place] != right:
+                remember(features, 4 * piece, 4 * right + 2, place, right, others, costs)
+            total += costs[place]
         if cell + columns < len(grid):
-            other = 4 * grid[cell + columns] + 3
-            if others[side + 1] != other:
-                remember(features, side + 1, other, others, costs)
-            total += costs[side + 1]
+            below_it = grid[cell + columns]
+            if others[place + 1] != below_it:
+                remember(features, 4 * piece + 1, 4 * below_it + 3, place + 1, below_it, others, costs)
+            total += costs[place + 1]
     return total
 
 
 @kernel
 def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
     """Fill grids begin .. end-1 with random arrangements and their costs."""
-    memory = new_memory(len(features))
+    memory = new_memory(grids.shape[1])
     for index in range(begin, end):
         state = first_state(seed, 0, index)
         grid = grids[index]
