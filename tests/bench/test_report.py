@@ -28,7 +28,7 @@ def test_the_report_is_the_golden_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     append(Path("results.csv"), *some_runs())
     out = Path("report.md")
-    write_report([Path("results.csv"), Path("results.csv")], out)
+    write_report([Path("results.csv"), Path("results.csv")], out, notes="A note.\n")
     # When the report is changed on purpose: read the new one, then copy it over the golden one.
     assert out.read_text() == GOLDEN.read_text()
     charts = {path.name: path.read_bytes() for path in (tmp_path / "report").iterdir()}

@@ -187,8 +187,9 @@ def sets_command(images: Path | None) -> int:
 @click.option(
     "-o", "--out", required=True, type=OutputPath, metavar="REPORT.md", help="Charts go to a folder beside it."
 )
+@click.option("--notes", type=click.Path(path_type=Path), help="A Markdown file to put before the tables.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def report_command(results: tuple[Path, ...], out: Path, force: bool) -> None:
+def report_command(results: tuple[Path, ...], out: Path, notes: Path | None, force: bool) -> None:
     """Write RESULTS as tables and charts beside the published figures.
 
     \b
@@ -196,8 +197,15 @@ def report_command(results: tuple[Path, ...], out: Path, force: bool) -> None:
       jigsolve bench report results.csv -o benchmarks.md
     """
     check_writable(out, overwrite=force)
-    write_report(results, out, overwrite=force)
+    write_report(results, out, notes=_text(notes) if notes else "", overwrite=force)
     click.echo(f"wrote {out} and its charts in {out.with_suffix('')}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
 
 
 @bench.command("pictures")

@@ -15,8 +15,10 @@ from .summary import SetSummary, Spread, summarize
 NONE = "-"
 
 
-def write_report(results: Sequence[Path], out: Path, *, overwrite: bool = False) -> None:
+def write_report(results: Sequence[Path], out: Path, *, notes: str = "", overwrite: bool = False) -> None:
     """Write the report on some files of results as Markdown, with its charts in a folder beside it.
+
+    `notes` is Markdown that stands before the tables: what no table can say.
 
     Raises
     ------
@@ -38,13 +40,19 @@ def write_report(results: Sequence[Path], out: Path, *, overwrite: bool = False)
         charts = {"accuracy": accuracy_chart(group), "seconds": seconds, "cost": cost_chart(group)}
         for name, data in charts.items():
             write_whole(folder / f"{_file_name(variant)}-{name}.png", data, overwrite=overwrite)
-    text = render(summaries, growth, results, out)
+    text = render(summaries, growth, results, out, notes)
     write_whole(out, text.encode(), overwrite=overwrite)
 
 
-def render(summaries: list[SetSummary], growth: dict[str, dict[str, float]], sources: Sequence[Path], out: Path) -> str:
+def render(
+    summaries: list[SetSummary],
+    growth: dict[str, dict[str, float]],
+    sources: Sequence[Path],
+    out: Path,
+    notes: str,
+) -> str:
     """Return the report as Markdown, to be written to `out`, with the exponents of `seconds_chart` by variant."""
-    parts = ["# Benchmarks", _introduction(summaries, sources, out)]
+    parts = ["# Benchmarks", _introduction(summaries, sources, out)] + ([notes.strip()] if notes else [])
     for variant in _variants(summaries):
         group = [summary for summary in summaries if summary.variant == variant]
         charts = f"{out.stem}/{_file_name(variant)}"
