@@ -28,7 +28,7 @@ def accuracy_chart(summaries: list[SetSummary]) -> bytes:
     known = [summary for summary in summaries if summary.name in PAPER_NEIGHBOUR]
     paper = [PAPER_NEIGHBOUR[summary.name].average for summary in known]
     axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS)
-    axes.set_xscale("log")
+    _pieces_axis(axes, pieces)
     axes.legend(["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"], frameon=False)
     return _png(figure)
 
@@ -51,8 +51,9 @@ def seconds_chart(summaries: list[SetSummary]) -> tuple[bytes, dict[str, float]]
     if known:
         paper = [PAPER_SECONDS[summary.name] for summary in known]
         axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS, label="the paper (2013)")
-    axes.set_xscale("log")
+    _pieces_axis(axes, [summary.pieces for summary in summaries])
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:,g}")
     axes.legend(frameon=False)
     return _png(figure), exponents
 
@@ -71,6 +72,7 @@ def cost_chart(summaries: list[SetSummary]) -> bytes:
         axes.plot(numbers, [statistics.mean(ratios[number]) for number in numbers], label=f"{summary.name} pieces")
     axes.set_yscale("log")
     axes.set_xscale("symlog", linthresh=5)
+    axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("{x:g}")
@@ -87,6 +89,13 @@ def _figure(x_label: str, y_label: str) -> "tuple[Figure, Axes]":
     axes.set_ylabel(y_label)
     axes.grid(visible=True, which="both", alpha=0.25)
     return figure, axes
+
+
+def _pieces_axis(axes: "Axes", pieces: list[int]) -> None:
+    """Give the axis of pieces a logarithmic scale whose ticks are the sets."""
+    axes.set_xscale("log")
+    axes.set_xticks(pieces, [f"{count:,}" for count in pieces])
+    axes.minorticks_off()
 
 
 def _png(figure: "Figure") -> bytes:
