@@ -146,14 +146,14 @@ def test_identical_pieces_count_as_the_same_piece(seed):
     colours = rng.integers(0, 4, size=(4, 5))
     puzzle, truth = Puzzle.from_array(np.kron(colours, np.ones((3, 3))).astype(np.uint8), 3).shuffled(seed)
     found = Arrangement(rng.permutation(20).reshape(4, 5))
-    tolerant, strict = score_identical(puzzle, found, truth), score(found, truth)
+    tolerant, strict = score_identical(puzzle.kinds, found, truth), score(found, truth)
     assert tolerant.neighbour == pytest.approx(naive_identical_neighbour(puzzle, found, truth))
     assert tolerant.direct == pytest.approx(np.mean(puzzle.pieces[found.grid] == puzzle.pieces[truth.grid]))
     assert tolerant.neighbour >= strict.neighbour
     # Any arrangement that shows the true picture is perfect.
     order = np.lexsort((rng.random(20), [piece[0, 0, 0] for piece in puzzle.pieces]))
     cells = np.argsort(np.lexsort((rng.random(20), colours.ravel())))
-    assert score_identical(puzzle, Arrangement(order[cells].reshape(4, 5)), truth) == Score(1.0, 1.0)
+    assert score_identical(puzzle.kinds, Arrangement(order[cells].reshape(4, 5)), truth) == Score(1.0, 1.0)
 
 
 def test_the_ceiling_counts_pieces_of_one_colour_as_wrong():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jigsolve import InputError, Puzzle, read_record, solve, truth_to_json
-from jigsolve.records import check_same_puzzle
+from jigsolve.records import check_belong_together
 from tests.encoders import noise
 from tests.puzzles import drawn_puzzle
 
@@ -37,14 +37,14 @@ def test_a_result_is_read_back(case, tmp_path):
     (tmp_path / "result.json").write_text(result.to_json())
     record = read_record(str(tmp_path / "result.json"))
     assert record.arrangement == result.arrangement
-    check_same_puzzle(record, read_record(case[2]))
+    check_belong_together(record, read_record(case[2]))
 
 
 def test_records_of_two_puzzles_do_not_belong_together(case, tmp_path):
     other, truth = Puzzle.from_array(noise(24, 32), 8).shuffled(7)
     (tmp_path / "other.json").write_text(truth_to_json(other, truth, 7))
     with pytest.raises(InputError, match=r"truth\.json and .*other\.json do not belong together"):
-        check_same_puzzle(read_record(case[2]), read_record(tmp_path / "other.json"))
+        check_belong_together(read_record(case[2]), read_record(tmp_path / "other.json"))
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.99])
@@ -98,3 +98,23 @@ def test_the_truth_puts_the_picture_back(case):
     whole = drawn_puzzle(3, 4)
     assembled = puzzle.assemble(read_record(path).arrangement).pixels
     assert np.array_equal(assembled, whole.assemble(whole.as_given()).pixels)
+
+
+def test_a_result_is_no_truth(case, tmp_path):
+    result = solve(case[0], population=6, generations=1)
+    (tmp_path / "result.json").write_text(result.to_json())
+    record = read_record(tmp_path / "result.json")
+    with pytest.raises(InputError, match=r"result\.json is a result, not a truth"):
+        check_belong_together(record, record)
+
+
+def test_a_truth_knows_which_pieces_are_identical(case, tmp_path):
+    assert read_record(case[2]).kinds == ()
+    puzzle, truth = Puzzle.from_array(np.zeros((16, 24), dtype=np.uint8), 8).shuffled(1)
+    path = tmp_path / "flat.json"
+    path.write_text(truth_to_json(puzzle, truth, 1))
+    assert read_record(path).kinds == (0,) * 6
+    for kinds in ([0], "000000", [0, 0, 0, 0, 0, "0"], {}):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"kinds": kinds}))
+        with pytest.raises(InputError, match="kinds are not one number a piece"):
+            read_record(path)

@@ -39,6 +39,9 @@ class Arrangement:
         grid.flags.writeable = False
         object.__setattr__(self, "grid", grid)
 
+    def __repr__(self) -> str:
+        return f"Arrangement({self.rows} x {self.columns})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Arrangement) and np.array_equal(self.grid, other.grid)
 

@@ -1,4 +1,4 @@
-"""Checks of arguments that several public functions share: each returns the value or says what is wrong with it."""
+"""Small things that messages share: checks that return the value or say what is wrong with it, and plurals."""
 
 import operator
 
@@ -29,3 +29,8 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
     return value
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words: "1 piece", "2 pieces"."""
+    return f"{number} {noun}{'s' * (number != 1)}"

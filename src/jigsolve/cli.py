@@ -4,13 +4,16 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import click
+import numpy as np
 
 from ._version import __version__
 from .animate import Film
 from .bench.cli import bench
+from .checks import count
 from .cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
@@ -19,11 +22,12 @@ from .files import check_distinct, check_writable, is_folder, make_folder, write
 from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
 from .metrics import score as score_arrangement
+from .metrics import score_identical
 from .parameters import PRESETS, parameters_of
 from .plots import FORMATS as PLOT_FORMATS
 from .plots import cost_plot
 from .puzzle import Puzzle
-from .records import check_same_puzzle, read_record, truth_to_json
+from .records import check_belong_together, read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
 from .solve import Progress, solve, warm_up
@@ -33,6 +37,10 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 DEFAULT_PIECE_SIZE = 28
 DEMO_PIECE_SIZE = 30
+# Greedy placements in the last generation, above which the result is not to be trusted.
+DOUBTFUL_SHARE = 0.5
+# Above this many pieces a solve takes long enough to say so when the puzzle is cut.
+MANY_PIECES = 100_000
 
 
 def main() -> None:
@@ -108,7 +116,14 @@ def cut(
         # The truth is of the pieces as the file has them: a format may have changed colours, depth or alpha.
         puzzle = Puzzle.from_image(out, piece_size)
         write_whole(truth, truth_to_json(puzzle, solution, seed).encode(), overwrite=force)
-    display.say(f"{out}: {len(puzzle)} pieces, {puzzle.rows} rows x {puzzle.columns} columns, shuffled")
+    display.say(
+        f"{out}: {count(len(puzzle), 'piece')}, {count(puzzle.rows, 'row')} x "
+        f"{count(puzzle.columns, 'column')}, shuffled"
+    )
+    if out.suffix.lower() in (".jpg", ".jpeg"):
+        display.say("JPEG blurs the seams, which makes the puzzle harder; .png keeps every pixel")
+    if len(puzzle) > MANY_PIECES:
+        display.say("so many pieces take long to solve; larger pieces make fewer")
 
 
 @dataclass(frozen=True)
@@ -198,7 +213,10 @@ def solve_command(
 ) -> int:
     """Solve PUZZLE, a shuffled picture or a folder of tiles.
 
-    Ctrl-C stops at once and writes the best so far.
+    Ctrl-C stops at once and writes the best so far. Progress shows the cost of the best arrangement and how its
+    generation placed its pieces: agreed by both parents, best buddy (a mutual best fit that one parent has), or greedy
+    (the free piece that fits best). Tiles are numbered in the order of their names, 2 before 10; RESULT.json lists
+    them.
 
     \b
     Examples:
@@ -209,11 +227,17 @@ def solve_command(
     display = Display(quiet=quiet)
     outputs = _Outputs(out, json_path, history, animation, plot)
     outputs.check([puzzle_path], force=force)
+    if is_folder(puzzle_path) and puzzle_path.resolve() in [path.resolve().parent for path in outputs.paths() if path]:
+        raise InputError(f"{puzzle_path} is the folder of tiles: write the outputs somewhere else")
     rules = _rules(max_seconds, no_improvement)
     parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
     puzzle = _read_puzzle(puzzle_path, piece_size, columns, display)
-    result, film = _solve(puzzle, display, preset=preset, seed=seed, stop=rules, threads=threads, **changes)
+    result, film = _solve(
+        puzzle, display, max_seconds, preset=preset, seed=seed, stop=rules, threads=threads, **changes
+    )
     outputs.write(result, film, force=force)
+    if result.history[-1].greedy_share > DOUBTFUL_SHARE:
+        display.say("few neighbours were certain: expect mistakes")
     if not quiet:
         click.echo(result.summary())
         click.echo(f"wrote {', '.join(click.format_filename(path) for path in outputs.paths() if path)}")
@@ -247,13 +271,13 @@ def _read_puzzle(path: Path, piece_size: tuple[int, int] | None, columns: int | 
     return Puzzle.from_image(picture, piece_size)
 
 
-def _solve(puzzle: Puzzle, display: Display, **options: Any) -> tuple[Result, Film]:
+def _solve(puzzle: Puzzle, display: Display, max_seconds: float | None = None, **options: Any) -> tuple[Result, Film]:
     """Solve with a display; return the result and the film of it."""
     with display.patiently("compiling for this machine: only the first time, some ten seconds"):
         warm_up()
     total = parameters_of(options["preset"], generations=options.get("generations")).generations
     film = Film(puzzle)
-    with display.generations(total, len(puzzle)) as shown:
+    with display.generations(total, len(puzzle), max_seconds) as shown:
 
         def callback(progress: Progress) -> None:
             film.add(progress)
@@ -285,18 +309,32 @@ def _say_if_cropped(display: Display, picture: Picture, puzzle: Puzzle) -> None:
 def score(result: Path, truth: Path, as_json: bool) -> None:
     """Compare RESULT with TRUTH: neighbour, direct and perfect, as the paper defines them.
 
+    Where the puzzle has pieces with the same pixels, which nobody can tell apart, the accuracies that count them as the
+    same piece are printed too.
+
     \b
     Example:
       jigsolve score result.json truth.json
     """
     found, right = read_record(result), read_record(truth)
-    check_same_puzzle(found, right)
+    check_belong_together(found, right)
     accuracy = score_arrangement(found.arrangement, right.arrangement)
+    identical = None
+    if right.kinds:
+        identical = score_identical(np.array(right.kinds), found.arrangement, right.arrangement)
     if as_json:
-        values = {"neighbour": accuracy.neighbour, "direct": accuracy.direct, "perfect": accuracy.perfect}
-        click.echo(json.dumps(values))
+        values: dict[str, Any] = accuracy.to_dict()
+        click.echo(json.dumps(values | ({"identical": identical.to_dict()} if identical else {})))
     else:
         click.echo(accuracy.summary())
+        if identical:
+            click.echo(f"counting identical pieces as one: {identical.summary()}")
+
+
+def _own_command() -> str:
+    """Return how to call this program: by its name where that is found, else by the path it was called by."""
+    called = Path(sys.argv[0])
+    return "jigsolve" if which("jigsolve") or called.name != "jigsolve" else str(called)
 
 
 @cli.command()
@@ -320,14 +358,14 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
       jigsolve demo -o demo
     """
     display = Display(quiet=False)
+    picture = sample_picture()
+    whole = Puzzle.from_image(picture, piece_size, crop=True)
     make_folder(out)
     names = ("solved.png", "result.json", "history.csv", "evolution.gif", "cost.png")
     outputs = _Outputs(*(out / name for name in names))
     shuffled_path, truth_path = out / "puzzle.png", out / "truth.json"
     outputs.check([shuffled_path, truth_path], force=force)
     _check_outputs([], [shuffled_path, truth_path], force=force)
-    picture = sample_picture()
-    whole = Puzzle.from_image(picture, piece_size, crop=True)
     display.say("the photograph: Rear Admiral Grace Hopper, United States Navy, public domain")
     _say_if_cropped(display, picture, whole)
     puzzle, truth = whole.shuffled(seed)
@@ -339,9 +377,9 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
         f"{result.summary()}\n"
         f"{score_arrangement(result.arrangement, truth).summary()}\n\n"
         f"Look at   {shuffled_path}, {outputs.picture} and, moving, {outputs.animation}\n"
-        f"Then try  jigsolve cut YOUR_PHOTO.jpg -o puzzle.png --piece-size 28 --truth truth.json\n"
-        f"          jigsolve solve puzzle.png -o solved.png --json result.json\n"
-        f"          jigsolve score result.json truth.json"
+        f"Then try  {_own_command()} cut YOUR_PHOTO.jpg -o puzzle.png --piece-size 28 --truth truth.json\n"
+        f"          {_own_command()} solve puzzle.png -o solved.png --json result.json\n"
+        f"          {_own_command()} score result.json truth.json"
     )
     return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0
 

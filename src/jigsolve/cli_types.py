@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from .parameters import Measure, MutationUnit, Selection
+from .parameters import PRESETS, Measure, MutationUnit, Selection
 
 OutputPath = click.Path(path_type=Path)
 
@@ -29,27 +29,21 @@ class PieceSizeType(click.ParamType[tuple[int, int]]):
 
 PIECE_SIZE_TYPE = PieceSizeType()
 
+PARAMETERS: dict[str, tuple[Any, str]] = {
+    "population": (int, "Arrangements in a generation."),
+    "generations": (int, "Generations to make at most."),
+    "elites": (int, "Best arrangements copied into the next generation."),
+    "mutation_rate": (float, "Chance of a mutation, 0 to 1."),
+    "mutation_unit": (click.Choice(get_args(MutationUnit)), "What the mutation rate is the chance of."),
+    "selection": (click.Choice(get_args(Selection)), "How a cost becomes a chance to be a parent."),
+    "measure": (click.Choice(get_args(Measure)), "How the fit of two sides is measured."),
+    "candidates": (int, "Candidates kept of every side; changes only the time."),
+}
+
 
 def parameter_options(command: Callable[..., int]) -> Callable[..., int]:
     """Add an option for every parameter of a preset; left out, the preset decides."""
-    options = [
-        click.option("--population", type=int, help="Arrangements in a generation."),
-        click.option("--generations", type=int, help="Generations to make at most."),
-        click.option("--elites", type=int, help="Best arrangements copied into the next generation."),
-        click.option("--mutation-rate", type=float, help="Chance of a mutation, 0 to 1."),
-        click.option(
-            "--mutation-unit",
-            type=click.Choice(get_args(MutationUnit)),
-            help="What the mutation rate is the chance of.",
-        ),
-        click.option(
-            "--selection",
-            type=click.Choice(get_args(Selection)),
-            help="How a cost becomes a chance to be a parent.",
-        ),
-        click.option("--measure", type=click.Choice(get_args(Measure)), help="How the fit of two sides is measured."),
-        click.option("--candidates", type=int, help="Candidates kept of every side; changes only the time."),
-    ]
-    for option in reversed(options):
-        command = option(command)
+    for name, (kind, text) in reversed(PARAMETERS.items()):
+        values = ", ".join(f"{preset}: {getattr(parameters, name)}" for preset, parameters in PRESETS.items())
+        command = click.option(f"--{name.replace('_', '-')}", type=kind, help=f"{text}  [{values}]")(command)
     return command

@@ -33,7 +33,7 @@ def detect_piece_size(picture: Picture) -> tuple[int, int]:
     if width is None and height is None:
         raise InputError(
             f"no seams can be seen in this picture of {picture.width}x{picture.height} pixels, "
-            "so its piece size cannot be told; pass --piece-size (piece_size=)"
+            "so its piece size cannot be told: pass --piece-size (piece_size=), or cut and shuffle it first"
         )
     return width or picture.width, height or picture.height
 

@@ -3,13 +3,15 @@
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 
 from .history import Generation
 from .solve import Progress as SolveProgress
@@ -18,6 +20,8 @@ from .solve import Progress as SolveProgress
 LINE_SECONDS = 2.0
 # What takes longer than this is worth a word.
 PATIENCE_SECONDS = 1.0
+# Generations that the time left is estimated from.
+RECENT = 5
 
 
 class Display:
@@ -42,14 +46,16 @@ class Display:
             timer.cancel()
 
     @contextmanager
-    def generations(self, total: int, pieces: int) -> Iterator["GenerationDisplay"]:
+    def generations(self, total: int, pieces: int, max_seconds: float | None = None) -> Iterator["GenerationDisplay"]:
         """Show the generations of a solve as they come."""
+        time_left = _TimeLeft(total, max_seconds)
         if self.console.is_terminal and not self.quiet:
             with _live_progress(self.console) as progress:
-                yield _Live(progress, progress.add_task("", total=None, text=_starting(pieces)), total)
+                task = progress.add_task("", total=None, text=_starting(pieces), left="", details="")
+                yield _Live(progress, task, total, time_left)
         else:
             self.say(_starting(pieces))
-            yield _Lines(self, total)
+            yield _Lines(self, total, time_left)
 
 
 @contextmanager
@@ -77,46 +83,77 @@ class GenerationDisplay:
 
 
 class _Live(GenerationDisplay):
-    def __init__(self, progress: Progress, task: TaskID, total: int) -> None:
-        self._progress, self._task, self._total = progress, task, total
+    def __init__(self, progress: Progress, task: TaskID, total: int, time_left: "_TimeLeft") -> None:
+        self._progress, self._task, self._total, self._time_left = progress, task, total, time_left
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
         self._progress.update(
-            self._task, total=self._total, completed=generation.number, text=_describe(generation, self._total)
+            self._task,
+            total=self._total,
+            completed=generation.number,
+            text=_count_of(generation, self._total),
+            left=self._time_left.after(generation),
+            details=_details(generation),
         )
 
 
 class _Lines(GenerationDisplay):
-    def __init__(self, display: Display, total: int) -> None:
-        self._display, self._total = display, total
-        self._start = self._said = monotonic()
+    def __init__(self, display: Display, total: int, time_left: "_TimeLeft") -> None:
+        self._display, self._total, self._time_left = display, total, time_left
+        self._said = monotonic()
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
+        left = self._time_left.after(generation)
         now = monotonic()
         if now - self._said < LINE_SECONDS and generation.number < self._total:
             return
         self._said = now
-        left = ""
-        if 0 < generation.number < self._total:
-            rate = (now - self._start) / generation.number
-            left = f", about {rate * (self._total - generation.number):.0f} s left"
-        self._display.say(_describe(generation, self._total) + left)
+        said = [f"{_count_of(generation, self._total)}: {_details(generation)}", left]
+        self._display.say(", ".join(part for part in said if part))
+
+
+class _TimeLeft:
+    """Estimates the time left from the last few generations: the first ones take several times as long as the rest."""
+
+    def __init__(self, total: int, max_seconds: float | None) -> None:
+        self._total, self._max_seconds = total, max_seconds
+        self._ends: deque[float] = deque(maxlen=RECENT + 1)
+
+    def after(self, generation: Generation) -> str:
+        """Return the time left after a generation in words, or nothing while there is no telling."""
+        self._ends.append(generation.seconds)
+        if generation.number < RECENT or generation.number >= self._total:
+            return ""
+        pace = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
+        left = pace * (self._total - generation.number)
+        if self._max_seconds is not None:
+            left = min(left, self._max_seconds - generation.seconds)
+        return f"about {max(left, 0):.0f} s left"
 
 
 def _live_progress(console: Console) -> Progress:
-    # The text carries the counts, so that narrow terminals cut the bar and not the figures.
-    return Progress(TextColumn("{task.fields[text]}"), BarColumn(bar_width=20), TimeRemainingColumn(), console=console)
+    # The details come last, so that narrow terminals cut them and not the count, the bar and the time.
+    return Progress(
+        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True, min_width=len("generation 100/100"))),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[details]}", table_column=Column(no_wrap=True)),
+        console=console,
+    )
 
 
 def _starting(pieces: int) -> str:
     return f"finding candidates for {pieces} pieces"
 
 
-def _describe(generation: Generation, total: int) -> str:
+def _count_of(generation: Generation, total: int) -> str:
+    return f"generation {generation.number}/{total}"
+
+
+def _details(generation: Generation) -> str:
     return (
-        f"generation {generation.number}/{total}: cost {generation.best_cost:,.1f}, "
-        f"agreed {generation.agreed_share:.0%}, buddy {generation.buddy_share:.0%}, "
-        f"greedy {generation.greedy_share:.0%}"
+        f"cost {generation.best_cost:,.1f}, agreed {generation.agreed_share:.0%}, "
+        f"buddy {generation.buddy_share:.0%}, greedy {generation.greedy_share:.0%}"
     )

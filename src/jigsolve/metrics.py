@@ -22,6 +22,10 @@ class Score:
         """Whether every piece is in its place."""
         return self.direct == 1.0
 
+    def to_dict(self) -> dict[str, float | bool]:
+        """Return the accuracies by name, ready for JSON."""
+        return {"neighbour": self.neighbour, "direct": self.direct, "perfect": self.perfect}
+
     def summary(self) -> str:
         """Return one line for people."""
         perfect = "yes" if self.perfect else "no"
@@ -62,14 +66,13 @@ def largest_component(arrangement: Arrangement, truth: Arrangement) -> float:
     return float(np.bincount(labels[::2, ::2].ravel()).max() / truth.grid.size)
 
 
-def score_identical(puzzle: Puzzle, arrangement: Arrangement, truth: Arrangement) -> Score:
+def score_identical(kinds: NDArray[np.int64], arrangement: Arrangement, truth: Arrangement) -> Score:
     """Return the accuracies when pieces with the same pixels count as the same piece, as nobody can tell them apart.
 
-    A pair is right when the truth has a pair of such pieces, on the same sides; each true pair serves once.
+    `kinds` are the puzzle's (`Puzzle.kinds`). A pair is right when the truth has a pair of such pieces, on the same
+    sides; each true pair serves once.
     """
     _check_frames(arrangement, truth)
-    numbers: dict[bytes, int] = {}
-    kinds = np.array([numbers.setdefault(piece.tobytes(), len(numbers)) for piece in puzzle.pieces])
     found, right = kinds[arrangement.grid], kinds[truth.grid]
     direct = float(np.mean(found == right))
     pairs = 2 * truth.grid.size - truth.rows - truth.columns

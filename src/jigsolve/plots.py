@@ -13,6 +13,7 @@ PHASE_COLOURS = ("#2a7f9e", "#e0a030", "#b04a4a")
 def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
     """Return a chart of best and mean cost and of the shares of the phases, as a file of the given format."""
     from matplotlib.figure import Figure  # Slow to import, and only needed here.
+    from matplotlib.ticker import LogLocator, NullLocator
 
     if suffix.lower() not in FORMATS:
         raise InputError(f"a plot cannot be written as {suffix!r}; use one of {', '.join(FORMATS)}")
@@ -27,8 +28,12 @@ def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
     cost.plot(numbers, [generation.best_cost for generation in history], color="#2a7f9e", label="best")
     if any(generation.mean_cost > 0 for generation in history):
         cost.set_yscale("log")
-    cost.yaxis.set_major_formatter("{x:,.0f}")
-    cost.yaxis.set_minor_formatter("{x:,.0f}")
+        cost.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        cost.yaxis.set_minor_locator(NullLocator())
+    cost.yaxis.set_major_formatter("{x:,g}")
+    last = history[-1]
+    end = (last.number, last.best_cost)
+    cost.annotate(f"{last.best_cost:,.1f}", end, (-4, 6), textcoords="offset points", ha="right", color="#2a7f9e")
     cost.set_ylabel("cost (sum of dissimilarities)")
     cost.grid(visible=True, which="both", alpha=0.25)
     cost.legend(frameon=False)
@@ -45,7 +50,7 @@ def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
     phases.set_xlabel("generation")
     phases.set_ylim(0, 100)
     phases.margins(x=0)
-    phases.legend(loc="center right", framealpha=0.9)
+    phases.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix.lower()[1:], dpi=120)
     return buffer.getvalue()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .arrangement import Arrangement
 from .checks import whole_number
+from .detect import detect_piece_size
 from .errors import InputError
 from .files import is_folder
 from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture
@@ -42,12 +43,15 @@ class Puzzle:
         The frame. It holds every piece: rows x columns is the number of pieces.
     icc_profile
         The colour profile of the picture, passed on to what is written.
+    tiles
+        Where the pieces are files: the name of each.
     """
 
     pieces: Pixels
     rows: int
     columns: int
     icc_profile: bytes | None = None
+    tiles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         pieces = np.array(self.pieces, order="C")  # A copy, so that nobody else can change it.
@@ -82,10 +86,23 @@ class Puzzle:
         header = f"{self.pieces.shape} {self.pieces.dtype.name} {self.rows} {self.columns}"
         return hashlib.sha256(header.encode() + self.pieces.tobytes()).hexdigest()[:32]
 
+    @property
+    def kinds(self) -> NDArray[np.int64]:
+        """A number for every piece, the same for pieces with the same pixels."""
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(piece.tobytes(), len(numbers)) for piece in self.pieces])
+
     @classmethod
-    def from_image(cls, image: str | Path | Picture, piece_size: PieceSize, *, crop: bool = False) -> Self:
-        """Cut a picture or a picture file; pieces are numbered row by row. See `from_array`."""
+    def from_image(
+        cls, image: str | Path | Picture, piece_size: PieceSize | None = None, *, crop: bool = False
+    ) -> Self:
+        """Cut a picture or a picture file; pieces are numbered row by row. See `from_array`.
+
+        Without a piece size, the picture must be a shuffled one, and its size is told from its seams.
+        """
         picture = image if isinstance(image, Picture) else read_picture(image)
+        if piece_size is None:
+            piece_size = detect_piece_size(picture)
         return cls.from_array(picture.pixels, piece_size, crop=crop, icc_profile=picture.icc_profile)
 
     @classmethod
@@ -153,12 +170,14 @@ class Puzzle:
                 )
         columns = _frame_columns(len(tiles), columns)
         pieces: Pixels = np.stack([tile.pixels for tile in tiles])  # type: ignore[assignment]
-        return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile)
+        names = tuple(path.name for path in paths)
+        return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile, names)
 
     def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
         """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(len(self))
-        shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile)
+        tiles = tuple(self.tiles[number] for number in order) if self.tiles else ()
+        shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile, tiles)
         return shuffled, Arrangement(np.argsort(order).reshape(self.rows, self.columns))
 
     def as_given(self) -> Arrangement:
@@ -206,13 +225,15 @@ def _describe(pixels: Pixels) -> str:
 
 
 def _frame_columns(tiles: int, columns: int | None) -> int:
-    choices = [count for count in range(1, tiles + 1) if tiles % count == 0]
+    choices = ", ".join(str(count) for count in _divisors(tiles))
     if columns is None:
         if tiles == 1:
             return 1
         raise InputError(f"{tiles} tiles do not tell their frame; pass --columns (columns=), one of {choices}")
-    if columns not in choices:
-        raise InputError(f"{tiles} tiles cannot stand in {columns} columns; possible are {choices}")
+    if columns < 1 or tiles % columns:
+        extra = tiles % columns if columns > 0 else 0
+        hint = f": {columns - extra} missing or {extra} too many" if extra else ""
+        raise InputError(f"{tiles} tiles do not fill {columns} columns{hint}; {choices} would do")
     return columns
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arrangement import Arrangement
+from .checks import count
 from .history import Generation
 from .images import Picture
 from .parameters import Parameters
@@ -35,6 +36,9 @@ class Result:
     version: str
     """The version of jigsolve that made it."""
 
+    def __repr__(self) -> str:
+        return f"Result({self.puzzle!r}, cost {self.cost:.2f}, {self.stopped})"
+
     @property
     def generations(self) -> int:
         """How many generations were made after the random one."""
@@ -48,9 +52,9 @@ class Result:
         """Return a few lines for people."""
         stages = ", ".join(f"{name} {value:.2f} s" for name, value in self.seconds.items() if name != "total")
         return (
-            f"{len(self.puzzle)} pieces, {self.puzzle.rows} rows x {self.puzzle.columns} columns, "
-            f"preset {self.preset}, seed {self.seed}\n"
-            f"cost {self.cost:.2f} after {self.generations} generations ({self.stopped})\n"
+            f"{count(len(self.puzzle), 'piece')}, {count(self.puzzle.rows, 'row')} x "
+            f"{count(self.puzzle.columns, 'column')}, preset {self.preset}, seed {self.seed}\n"
+            f"cost {self.cost:.2f} after {count(self.generations, 'generation')} ({self.stopped})\n"
             f"{self.seconds['total']:.2f} s ({stages})"
         )
 
@@ -63,6 +67,7 @@ class Result:
             "piece_width": self.puzzle.piece_width,
             "piece_height": self.puzzle.piece_height,
             "arrangement": self.arrangement.to_dict(),
+            **({"tiles": list(self.puzzle.tiles)} if self.puzzle.tiles else {}),
             "cost": self.cost,
             "generations": self.generations,
             "stopped": self.stopped,

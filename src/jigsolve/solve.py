@@ -13,7 +13,7 @@ from .arrangement import Arrangement
 from .checks import one_of, seed_number
 from .compatibility.candidates import find_candidates
 from .compatibility.lab import lab_features
-from .errors import OutputError
+from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
 from .history import Generation
@@ -96,6 +96,10 @@ def solve(
     >>> result = solve(puzzle)  # doctest: +SKIP
     >>> write_picture("solved.png", result.to_image())  # doctest: +SKIP
     """
+    if not isinstance(puzzle, Puzzle):
+        raise InputError(f"solve takes a Puzzle, such as Puzzle.from_image(path, 28), not {type(puzzle).__name__}")
+    if stop is not None and not callable(stop):
+        raise InputError(f"stop takes a rule, such as MaxSeconds(10) or NoImprovement(20), not {stop!r}")
     parameters = parameters_of(
         preset,
         population=population,

@@ -6,6 +6,7 @@ They hold no state, so one rule serves any number of solves. `a | b` stops when 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from .checks import count
 from .errors import InputError
 from .history import Generation
 
@@ -40,7 +41,7 @@ class MaxGenerations(_Combinable):
 
     def __call__(self, generation: Generation, /) -> str | None:
         """Return why to stop after this generation, or None to go on."""
-        return f"reached {self.generations} generations" if generation.number >= self.generations else None
+        return f"reached {count(self.generations, 'generation')}" if generation.number >= self.generations else None
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class MaxSeconds(_Combinable):
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
-            raise InputError(f"seconds must be more than 0, not {self.seconds}")
+            raise InputError(f"a limit of time must be more than 0 seconds, not {self.seconds}")
 
     def __call__(self, generation: Generation, /) -> str | None:
         """Return why to stop after this generation, or None to go on."""
@@ -70,7 +71,8 @@ class NoImprovement(_Combinable):
 
     def __call__(self, generation: Generation, /) -> str | None:
         """Return why to stop after this generation, or None to go on."""
-        return f"no improvement for {self.generations} generations" if generation.stale >= self.generations else None
+        reason = f"no improvement for {count(self.generations, 'generation')}"
+        return reason if generation.stale >= self.generations else None
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def run_task(task: Task) -> Run:
     stop = MaxSeconds(task.time_limit) if task.time_limit is not None else None
     result = solve(puzzle, task.preset, seed=task.seed, stop=stop, threads=task.threads, **dict(task.changes))
     peak = peak_memory_megabytes()
-    accuracy, identical = score(result.arrangement, truth), score_identical(puzzle, result.arrangement, truth)
+    accuracy, identical = score(result.arrangement, truth), score_identical(puzzle.kinds, result.arrangement, truth)
     limit = ceiling(puzzle, truth)
     return Run(
         set=task.set,

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ..checks import count
 from ..parameters import PRESETS
 from .results import Run
 from .sets import KNOWN_SETS, PIECE_SIZE
@@ -38,7 +39,7 @@ class SetSummary:
     def side_by_side(self) -> str:
         """How the runs shared the machine: "1 job x 2 threads"."""
         ways = sorted({(run.jobs, run.threads) for run in self.runs})
-        return " or ".join(f"{_count(jobs, 'job')} x {_count(threads, 'thread')}" for jobs, threads in ways)
+        return " or ".join(f"{count(jobs, 'job')} x {count(threads, 'thread')}" for jobs, threads in ways)
 
     @property
     def by_image(self) -> dict[str, list[Run]]:
@@ -105,7 +106,3 @@ def variant_of(run: Run) -> str:
     usual |= {"piece": f"{PIECE_SIZE}x{PIECE_SIZE}", "time_limit": None}
     different = [f"{name} {value}" for name, value in run.chosen().items() if usual.get(name) != value]
     return ", ".join([run.preset, *different])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
