@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -74,15 +75,14 @@ def decoders_silenced() -> Iterator[None]:
         os.close(kept)
 
 
-class GenerationDisplay:
+class GenerationDisplay(Protocol):
     """Shows one generation after the other; `show` is a callback for `solve`."""
 
     def show(self, progress: SolveProgress) -> None:
         """Show the generation just made."""
-        raise NotImplementedError
 
 
-class _Live(GenerationDisplay):
+class _Live:
     def __init__(self, progress: Progress, task: TaskID, total: int, time_left: "_TimeLeft") -> None:
         self._progress, self._task, self._total, self._time_left = progress, task, total, time_left
 
@@ -98,7 +98,7 @@ class _Live(GenerationDisplay):
         )
 
 
-class _Lines(GenerationDisplay):
+class _Lines:
     def __init__(self, display: Display, total: int, time_left: "_TimeLeft") -> None:
         self._display, self._total, self._time_left = display, total, time_left
         self._said = monotonic()

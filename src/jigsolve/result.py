@@ -14,6 +14,7 @@ from .parameters import Parameters
 from .puzzle import Puzzle
 
 RESULT_FORMAT = "jigsolve-result"
+LARGEST_SHOWN = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,9 @@ class Result:
         return json.dumps(self.to_dict(), indent=1)
 
     def _repr_png_(self) -> bytes:
-        """Show the picture in a notebook."""
+        """Show the picture in a notebook, shrunk where it is larger than a screen."""
+        image = self.to_image().to_pillow()
+        image.thumbnail((LARGEST_SHOWN, LARGEST_SHOWN))
         buffer = io.BytesIO()
-        self.to_image().to_pillow().save(buffer, "PNG")
+        image.save(buffer, "PNG")
         return buffer.getvalue()
