@@ -659,3 +659,15 @@ def test_a_doubtful_result_and_a_blurring_format_are_said(run, folder):
 
 def test_help_tells_the_values_of_the_preset(run):
     assert "[paper: 1000]" in run("solve", "--help").stdout
+
+
+def test_tiles_can_be_cut_and_solved(run, folder):
+    cut = ("cut", "photo.png", "-o", "p.png", "--piece-size", PIECE, "--truth", "t.json", "--tiles", "mine")
+    assert run(*cut).returncode == 0
+    done = run("solve", "mine", "-o", "s.png", "--columns", 5, "--json", "r.json", *QUICK)
+    assert done.returncode == 0
+    assert run("score", "r.json", "t.json").stdout.startswith("neighbour 100.00 %")
+    assert json.loads((folder / "r.json").read_text())["tiles"][0] == "00.png"
+    again = run(*cut, "--force")
+    assert again.returncode == 2
+    assert "mine exists already" in again.stderr

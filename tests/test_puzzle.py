@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jigsolve import Arrangement, ImageError, InputError, Picture, Puzzle, solve, write_picture
+from jigsolve import Arrangement, ImageError, InputError, OutputError, Picture, Puzzle, solve, write_picture
 from tests.encoders import noise
+from tests.puzzles import drawing
 
 
 def picture_of(rows, columns, size, channels=3, dtype=np.uint8):
@@ -253,6 +254,21 @@ def test_a_result_names_its_tiles(write_tiles):
     assert solve(puzzle, population=6, generations=1).to_dict()["tiles"] == ["2.png", "10.png"]
     shuffled, truth = puzzle.shuffled(seed=1)
     assert [shuffled.tiles[number] for number in truth.grid.ravel()] == ["2.png", "10.png"]
+
+
+@pytest.mark.parametrize("depth", [np.uint8, np.uint16])
+def test_tiles_are_read_back_as_they_were_written(tmp_path, depth):
+    puzzle = Puzzle.from_array(drawing(24, 96).astype(depth), 8)
+    puzzle.to_tiles(tmp_path / "tiles")
+    assert len(list((tmp_path / "tiles").iterdir())) == 36
+    back = Puzzle.from_tiles(tmp_path / "tiles", columns=12)
+    np.testing.assert_array_equal(back.pieces, puzzle.pieces)
+    assert back.tiles[:2] == ("00.png", "01.png")
+    with pytest.raises(OutputError, match="tiles exists already"):
+        puzzle.to_tiles(tmp_path / "tiles")
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        puzzle.to_tiles(tmp_path / "no" / "where")
+    assert [path.name for path in tmp_path.iterdir()] == ["tiles"]
 
 
 def test_other_files_are_no_tiles(write_tiles):

@@ -22,13 +22,9 @@ def blocks(language):
 
 @pytest.fixture
 def folder(tmp_path):
-    """What the README's reader has: a photograph and a folder of tiles."""
+    """What the README's reader has: a photograph."""
     photo = sample_picture().to_pillow()
     photo.save(tmp_path / "photo.jpg", quality=95)
-    (tmp_path / "tiles").mkdir()
-    for number in range(12 * 17):
-        row, column = divmod(number * 5 % (12 * 17), 17)
-        photo.crop((30 * column, 30 * row, 30 * column + 30, 30 * row + 30)).save(tmp_path / "tiles" / f"{number}.png")
     return tmp_path
 
 

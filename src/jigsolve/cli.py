@@ -17,7 +17,7 @@ from .checks import count
 from .cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
-from .errors import InputError, JigsolveError
+from .errors import InputError, JigsolveError, OutputError
 from .files import check_distinct, check_writable, is_folder, make_folder, write_whole
 from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
@@ -91,10 +91,18 @@ def cli() -> None:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the shuffle.")
 @click.option("--truth", type=OutputPath, metavar="TRUTH.json", help="Record where each piece belongs.")
+@click.option("--tiles", type=OutputPath, metavar="FOLDER", help="Write the shuffled pieces as single tiles too.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def cut(
-    photo: Path, out: Path, piece_size: tuple[int, int], seed: int, truth: Path | None, force: bool, quiet: bool
+    photo: Path,
+    out: Path,
+    piece_size: tuple[int, int],
+    seed: int,
+    truth: Path | None,
+    tiles: Path | None,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Cut PHOTO into pieces and shuffle them.
 
@@ -105,6 +113,8 @@ def cut(
     display = Display(quiet=quiet)
     check_suffix(out)
     _check_outputs([photo], [out, truth], force=force)
+    if tiles is not None and tiles.exists():
+        raise OutputError(f"{tiles} exists already; choose another name for the tiles")
     with decoders_silenced():
         picture = read_picture(photo)
     whole = Puzzle.from_image(picture, piece_size, crop=True)
@@ -112,6 +122,8 @@ def cut(
     puzzle, solution = whole.shuffled(seed)
     data = encode_picture(puzzle.assemble(puzzle.as_given()), out.suffix)
     write_whole(out, data, overwrite=force)
+    if tiles is not None:
+        puzzle.to_tiles(tiles)
     if truth is not None:
         # The truth is of the pieces as the file has them: a format may have changed colours, depth or alpha.
         puzzle = Puzzle.from_image(out, piece_size)

@@ -1,7 +1,9 @@
 """Writing files whole or not at all, and never over an existing one unasked."""
 
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,6 +39,24 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the folder {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Make a folder whole or not at all: what is written to the folder given takes the name when all went well."""
+    if path.exists():
+        raise OutputError(f"{path} exists already; choose another name")
+    temporary = path.with_name(f".{uuid4().hex}.part")
+    try:
+        temporary.mkdir()
+        yield temporary
+        temporary.rename(path)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"cannot make the folder {path}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:

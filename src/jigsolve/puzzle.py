@@ -15,8 +15,8 @@ from .arrangement import Arrangement
 from .checks import whole_number
 from .detect import detect_piece_size
 from .errors import InputError
-from .files import is_folder
-from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture
+from .files import is_folder, new_folder
+from .images import READABLE_SUFFIXES, Picture, Pixels, as_pixels, read_picture, write_picture
 
 PieceSize = int | tuple[int, int]
 """Width and height of a piece in pixels, or one number for a square piece."""
@@ -172,6 +172,13 @@ class Puzzle:
         pieces: Pixels = np.stack([tile.pixels for tile in tiles])  # type: ignore[assignment]
         names = tuple(path.name for path in paths)
         return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile, names)
+
+    def to_tiles(self, folder: str | Path) -> None:
+        """Write the pieces into a new folder, one PNG a piece, named by their numbers; `from_tiles` reads them back."""
+        digits = len(str(len(self) - 1))
+        with new_folder(Path(folder)) as made:
+            for number, piece in enumerate(self.pieces):
+                write_picture(made / f"{number:0{digits}}.png", Picture(piece, self.icc_profile))
 
     def shuffled(self, seed: int = 1) -> tuple[Self, Arrangement]:
         """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
