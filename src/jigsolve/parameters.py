@@ -7,7 +7,7 @@ from .checks import one_of, whole_number
 from .errors import InputError
 
 Selection = Literal["inverse", "window", "exponential"]
-Measure = Literal["lab", "lab-raw"]
+Measure = Literal["lab", "lab-raw", "mgc", "midline"]
 MutationUnit = Literal["child", "placement"]
 
 # More than any memory holds or anybody waits for.

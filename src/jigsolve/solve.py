@@ -12,7 +12,9 @@ from ._version import __version__
 from .arrangement import Arrangement
 from .checks import one_of, seed_number
 from .compatibility.candidates import find_candidates
+from .compatibility.costs import Features
 from .compatibility.lab import lab_features
+from .compatibility.seams import mgc_seams, midline_seams
 from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
@@ -23,9 +25,11 @@ from .result import Result
 from .stop import AnyOf, MaxGenerations, StoppingRule
 from .threads import Threads
 
-MEASURES: dict[str, Callable[[Puzzle], NDArray[np.int32]]] = {
+MEASURES: dict[str, Callable[[Puzzle], Features]] = {
     "lab": lab_features,
     "lab-raw": partial(lab_features, normalized=False),
+    "mgc": mgc_seams,
+    "midline": midline_seams,
 }
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .costs import SCALE, squared_distance, squared_distance_below
+from .costs import Features, Seams, squared_distance, squared_distance_below
+from .products import RELATIVE_SLACK, Product, distance_product, seam_product
 
 # Rows of one matrix product: enough for its speed, but no more than the memory below.
 BLOCK_ROWS = 512
@@ -25,42 +26,38 @@ class Compatibility(NamedTuple):
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
-    features: NDArray[np.int32]
-    """(sides, length): what any other cost is computed from (see `costs`)."""
+    features: Features
+    """What any other cost is computed from (see `costs`)."""
 
 
-def find_candidates(features: NDArray[np.int32], keep: int, threads: Threads) -> Compatibility:
+def find_candidates(features: Features, keep: int, threads: Threads) -> Compatibility:
     """Find the `keep` cheapest candidates of every side.
 
-    Costs are estimated block by block with a matrix product, |a|^2 + |b|^2 - 2ab, whose rounding error is
-    bounded; the best are then computed exactly, and a side whose list the error could touch is searched whole.
+    Costs are estimated block by block with a matrix product whose rounding error is bounded; the best are then computed
+    exactly, and a side whose list the error could touch is searched whole.
     """
-    pieces = len(features) // 4
+    product = seam_product(features) if isinstance(features, Seams) else distance_product(features)
+    pieces = len(product.slack) // 4
     keep = min(keep, pieces - 1)
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
     if keep > 0:
-        rounded = features.astype(np.float32) / np.float32(SCALE)
-        squares = np.einsum("sf,sf->s", rounded, rounded)
-        for direction, first, estimates in _blocks_of_estimates(rounded, squares):
-            select = partial(select_candidates, features, estimates, direction, first, squares, candidates)
+        for direction, first, estimates in _blocks_of_estimates(product):
+            select = partial(select_candidates, features, estimates, direction, first, product.slack, candidates)
             threads.run(len(estimates), select)
     return Compatibility(candidates, _best_buddies(candidates), features)
 
 
-def _blocks_of_estimates(
-    features: NDArray[np.float32], squares: NDArray[np.float32]
-) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+def _blocks_of_estimates(product: Product) -> Iterator[tuple[int, int, NDArray[Any]]]:
     """Yield (direction, first piece, estimated squared costs of its block of pieces against all pieces)."""
-    by_direction = features.reshape(-1, 4, features.shape[1]).swapaxes(0, 1).copy()
-    squares_by_direction = squares.reshape(-1, 4).T
+    left, right, added = (part.reshape(-1, 4, *part.shape[1:]).swapaxes(0, 1).copy() for part in product[:3])
     for direction in range(4):
-        own, other = by_direction[direction], by_direction[direction ^ 2]
+        own, other = left[direction], right[direction ^ 2]
         height = max(1, min(BLOCK_ROWS, BLOCK_BYTES // other[:, 0].nbytes))
         for first in range(0, len(own), height):
             rows = slice(first, first + height)
-            estimates = (-2 * own[rows]) @ other.T
-            estimates += squares_by_direction[direction, rows, np.newaxis]
-            estimates += squares_by_direction[direction ^ 2]
+            estimates = own[rows] @ other.T
+            estimates += added[direction, rows, np.newaxis]
+            estimates += added[direction ^ 2]
             yield direction, first, estimates
 
 
@@ -89,11 +86,10 @@ def insert(values, sides, count, value, side):
 
 
 @kernel
-def select_candidates(features, estimates, direction, first, norms, candidates, begin, end):
+def select_candidates(features, estimates, direction, first, slack, candidates, begin, end):
     """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
 
-    `norms` holds |a|^2 of every side. The estimate of |a - b|^2, in float32, is off by at most a multiple of
-    (|a| + |b|)^2, and a side b at least as near as the last candidate kept has |b| <= |a| + |a - last|.
+    An estimate of a side that belongs into the list is off by at most `slack[side]` and RELATIVE_SLACK of itself.
 
     Invariant: what the short list leaves out is estimated at its last entry or above. If the last candidate kept is
     nearer than that by more than the error, the list is exact; if not, all pieces are looked at.
@@ -102,11 +98,9 @@ def select_candidates(features, estimates, direction, first, norms, candidates, 
     keep = candidates.shape[1]
     opposite = direction ^ 2
     short = min(keep + MARGIN, pieces - 1)
-    # A float32 inner product of m terms is off by at most m * 2^-24 of |a||b|; rounding and adding up less than 8 more.
-    roundoff = (features.shape[1] + 8) * 2.0**-24
-    rough = np.empty(short, np.float32)
+    rough = np.empty(short, estimates.dtype)
     rough_sides = np.empty(short, np.int32)
-    squares = np.empty(keep, np.int64)
+    squares = np.empty(keep, np.float64)
     for row in range(begin, end):
         piece = first + row
         side = 4 * piece + direction
@@ -121,13 +115,12 @@ def select_candidates(features, estimates, direction, first, norms, candidates, 
             square = squared_distance(features, side, other_side)
             if kept < keep or square < squares[keep - 1]:
                 kept = insert(squares, candidates[side], kept, square, other_side)
-        last = np.float64(squares[keep - 1]) / (SCALE * SCALE)
-        error = roundoff * (2 * np.sqrt(np.float64(norms[side])) + np.sqrt(last)) ** 2
-        if short < pieces - 1 and last + error >= rough[short - 1]:
+        last = squares[keep - 1]
+        if short < pieces - 1 and last + slack[side] + RELATIVE_SLACK * last >= rough[short - 1]:
             kept = 0
             for other in range(pieces):
                 if other != piece:
-                    bound = squares[keep - 1] if kept == keep else np.int64(2**62)
+                    bound = squares[keep - 1] if kept == keep else np.inf
                     square = squared_distance_below(features, side, 4 * other + opposite, bound)
                     if square < bound:
                         kept = insert(squares, candidates[side], kept, square, 4 * other + opposite)

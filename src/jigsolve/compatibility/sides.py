@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 from ..puzzle import Puzzle
 
 
-def outer_lines(puzzle: Puzzle) -> list[NDArray[np.float64]]:
-    """Return, for each direction, the outermost line of every piece as RGB from 0 to 1: (pieces, length, 3)."""
+def outer_lines(puzzle: Puzzle, depth: int = 0) -> list[NDArray[np.float64]]:
+    """Return, for each direction, the outermost line of every piece as RGB from 0 to 1: (pieces, length, 3).
+
+    `depth` lines further in instead, or as far in as there are any.
+    """
     pieces = puzzle.pieces
-    lines = (pieces[:, :, -1], pieces[:, -1], pieces[:, :, 0], pieces[:, 0])
+    across, down = min(depth, puzzle.piece_width - 1), min(depth, puzzle.piece_height - 1)
+    lines = (pieces[:, :, -1 - across], pieces[:, -1 - down], pieces[:, :, across], pieces[:, down])
     return [_as_rgb(line) for line in lines]
 
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..compatibility.costs import squared_distance_below
-from .population import grid_cost, new_memory
+from ..compatibility.memory import new_memory
+from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
 
 AGREED, BUDDY, GREEDY = 0, 1, 2
@@ -109,7 +110,7 @@ def cheapest_free(features, side, used, free, count):
     in passing; nothing ever comes back.
     """
     opposite = (side ^ 2) & 3
-    best = np.int64(2**62)
+    best = np.inf
     best_piece = np.int64(NONE)
     kept = 0
     for index in range(count):
@@ -285,7 +286,7 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, ge
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
     work = new_workspace(pieces, rows, columns)
-    memory = new_memory(pieces)
+    memory = new_memory(pieces, 0)
     for index in range(begin, end):
         state = first_state(seed, generation, index)
         start = below(mix(state), pieces)

@@ -1,14 +1,15 @@
 """Population: many arrangements as one array, with their costs."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import inlined, kernel
+from .._jit import kernel
 from ..compatibility.candidates import Compatibility
-from ..compatibility.costs import cost_of, squared_distance
+from ..compatibility.costs import Features
+from ..compatibility.memory import new_memory, recall
 from ..threads import Threads
 from .random import GAMMA, below, first_state, mix
 
@@ -43,60 +44,29 @@ class Population:
         return int(np.argmin(self.costs))
 
 
-def cost_of_grid(features: NDArray[np.int32], columns: int, grid: NDArray[np.int32]) -> float:
+def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32]) -> float:
     """Return the cost of a single arrangement."""
-    return float(grid_cost(features, columns, grid, new_memory(len(grid))))
-
-
-class Memory(NamedTuple):
-    """What last lay right of and below every piece (2 * piece, 2 * piece + 1), and its cost; one for each thread.
-
-    It is handed from child to child: the arrangements of a population are alike, so most pairs of one were in the one
-    before.
-    """
-
-    others: NDArray[np.int32]
-    costs: NDArray[np.float32]
-
-
-@inlined
-def new_memory(pieces):
-    """A memory of nothing."""
-    return Memory(np.full(2 * pieces, -1, np.int32), np.zeros(2 * pieces, np.float32))
-
-
-@kernel
-def remember(features, side, other_side, place, other, others, costs):
-    """Compute the cost of a pair that is not in memory, and keep it at its place."""
-    others[place] = other
-    costs[place] = cost_of(squared_distance(features, side, other_side))
+    return float(grid_cost(features, columns, grid, new_memory(len(grid), 0)))
 
 
 @kernel
 def grid_cost(features, columns, grid, memory):
     """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
-    others, costs = memory
+    entries, bits = memory
     total = np.float64(0)
     for cell in range(len(grid)):
-        piece = grid[cell]
-        place = 2 * piece
+        row = 2 * np.int64(grid[cell])
         if (cell + 1) % columns != 0:
-            right = grid[cell + 1]
-            if others[place] != right:
-                remember(features, 4 * piece, 4 * right + 2, place, right, others, costs)
-            total += costs[place]
+            total += recall(features, entries, bits, row, np.int64(grid[cell + 1]))
         if cell + columns < len(grid):
-            below_it = grid[cell + columns]
-            if others[place + 1] != below_it:
-                remember(features, 4 * piece + 1, 4 * below_it + 3, place + 1, below_it, others, costs)
-            total += costs[place + 1]
+            total += recall(features, entries, bits, row + 1, np.int64(grid[cell + columns]))
     return total
 
 
 @kernel
 def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
     """Fill grids begin .. end-1 with random arrangements and their costs."""
-    memory = new_memory(grids.shape[1])
+    memory = new_memory(grids.shape[1], 0)
     for index in range(begin, end):
         state = first_state(seed, 0, index)
         grid = grids[index]

@@ -1,0 +1,52 @@
+"""Memory of pair costs: what was computed a moment ago is mostly what is asked for next.
+
+Arrangements are changed a little at a time, so nearly all their pairs were there before. A memory is a table that
+forgets: a cost has one place in it, and takes it from the one that was there. It never changes a result.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import inlined, kernel
+from .costs import cost_of, squared_distance
+
+LOW = np.int64(0xFFFFFFFF)
+
+
+class Memory(NamedTuple):
+    """Costs of pairs, for one thread.
+
+    A pair has its left or upper piece's row, 2 * piece + (0 to the right, 1 down), of 2^bits places; the last bits of the
+    other piece's number say which. An entry is the other piece above 32 bits of the cost.
+    """
+
+    entries: NDArray[np.int64]
+    bits: int
+
+
+@inlined
+def new_memory(pieces, bits):
+    """A memory of nothing."""
+    return Memory(np.full((2 * pieces) << bits, -1, np.int64), bits)
+
+
+@kernel
+def remember(features, entries, slot, row, other):
+    """Compute the cost of a pair that is not in memory, and keep it in its place."""
+    side = 4 * (row >> 1) + (row & 1)
+    other_side = 4 * other + (row & 1) + 2
+    cost = np.float32(cost_of(features, squared_distance(features, side, other_side)))
+    entries[slot] = (np.int64(other) << 32) | (np.int64(np.float32(cost).view(np.int32)) & LOW)
+    return cost
+
+
+@inlined
+def recall(features, entries, bits, row, other):
+    """The cost of the pair of a row and the other piece."""
+    slot = (row << bits) | (other & ((1 << bits) - 1))
+    entry = entries[slot]
+    if entry >> 32 == other:
+        return np.int32(entry & LOW).view(np.float32)
+    return remember(features, entries, slot, row, other)
