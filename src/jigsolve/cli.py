@@ -23,7 +23,7 @@ from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
 from .metrics import score as score_arrangement
 from .metrics import score_identical
-from .parameters import PRESETS, parameters_of
+from .parameters import DEFAULT_PRESET, PRESETS, parameters_of
 from .plots import FORMATS as PLOT_FORMATS
 from .plots import cost_plot
 from .puzzle import Puzzle
@@ -180,7 +180,7 @@ class _Outputs:
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    default="paper",
+    default=DEFAULT_PRESET,
     show_default=True,
     help="Named set of parameters; the options below change single ones.",
 )
@@ -383,7 +383,7 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
     puzzle, truth = whole.shuffled(seed)
     write_picture(shuffled_path, puzzle.assemble(puzzle.as_given()), overwrite=force)
     write_whole(truth_path, truth_to_json(puzzle, truth, seed).encode(), overwrite=force)
-    result, film = _solve(puzzle, display, preset="paper", seed=seed)
+    result, film = _solve(puzzle, display, preset=DEFAULT_PRESET, seed=seed)
     outputs.write(result, film, force=force)
     click.echo(
         f"{result.summary()}\n"

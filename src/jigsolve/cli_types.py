@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from .parameters import PRESETS, Measure, MutationUnit, Selection
+from .parameters import PRESETS, Greedy, Measure, MutationUnit, Selection
 
 OutputPath = click.Path(path_type=Path)
 
@@ -36,8 +36,11 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "mutation_rate": (float, "Chance of a mutation, 0 to 1."),
     "mutation_unit": (click.Choice(get_args(MutationUnit)), "What the mutation rate is the chance of."),
     "selection": (click.Choice(get_args(Selection)), "How a cost becomes a chance to be a parent."),
+    "greedy": (click.Choice(get_args(Greedy)), "What a piece must fit where the parents give no advice."),
     "measure": (click.Choice(get_args(Measure)), "How the fit of two sides is measured."),
-    "candidates": (int, "Candidates kept of every side; changes only the time."),
+    "candidates": (int, "Candidates kept of every side."),
+    "patience": (int, "Generations without improvement that end evolution; 0: none do."),
+    "effort": (int, "Refinement from 1 to 10, each step twice as long; 0: none."),
 }
 
 

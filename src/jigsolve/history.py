@@ -9,17 +9,23 @@ from typing import Any
 from .errors import InputError
 
 
+EVOLVE, REFINE = "evolve", "refine"
+
+
 @dataclass(frozen=True)
 class Generation:
-    """What happened in one generation. Number 0 is the random population.
+    """What happened in one generation. Number 0 is the random population; parts of the refinement are counted on.
 
     The shares are the fractions of placements made in each phase of the crossover: agreed by both parents, best buddy
-    in one of them, greedy.
+    in one of them, greedy. In the refinement, which places nothing anew, they are zero.
     """
 
     number: int
+    stage: str
+    """"evolve" or "refine"."""
     best_cost: float
     mean_cost: float
+    """Of the population, or of what is being refined."""
     agreed_share: float
     buddy_share: float
     greedy_share: float

@@ -9,9 +9,11 @@ from .errors import InputError
 Selection = Literal["inverse", "window", "exponential"]
 Measure = Literal["lab", "lab-raw", "mgc", "midline"]
 MutationUnit = Literal["child", "placement"]
+Greedy = Literal["side", "cell"]
 
 # More than any memory holds or anybody waits for.
 MOST = 2**31
+MOST_EFFORT = 10
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,20 @@ class Parameters:
         What that chance is of: of a "child" to get one piece placed at random, or of every "placement".
     selection
         How a cost becomes a chance to be a parent: "inverse", "window" or "exponential" (see `genetic.selection`).
+    greedy
+        What a piece must fit where neither parent gives advice: one "side" that is drawn, the best of all free pieces, as
+        in the paper; or all neighbours of a "cell", the best of their candidates.
     measure
-        How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*, or "lab-raw", the
-        same without normalizing.
+        How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*; "lab-raw", the same
+        without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; or "midline", by where the
+        gradients of both pieces lead (see `compatibility.seams`).
     candidates
-        How many candidates of every side are kept in lists. The result is the same for any number; the time is not.
+        How many candidates of every side are kept in lists. With `greedy` "side" and no effort the result is the same for
+        any number; the time is not.
+    patience
+        Generations without improvement after which evolution ends; 0 for never.
+    effort
+        How long the result of evolution is annealed, from 1 to 10; each step doubles the time. 0 for not at all.
     """
 
     population: int = 1000
@@ -45,14 +56,20 @@ class Parameters:
     mutation_rate: float = 0.05
     mutation_unit: MutationUnit = "child"
     selection: Selection = "inverse"
+    greedy: Greedy = "side"
     measure: Measure = "lab"
     candidates: int = 64
+    patience: int = 0
+    effort: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in {"population": 2, "generations": 0, "elites": 0, "candidates": 1}.items():
+        least_values = {"population": 2, "generations": 0, "elites": 0, "candidates": 1, "patience": 0}
+        for name, least in least_values.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least, MOST))
+        object.__setattr__(self, "effort", whole_number("effort", self.effort, 0, MOST_EFFORT))
         one_of("mutation_unit", self.mutation_unit, get_args(MutationUnit))
         one_of("selection", self.selection, get_args(Selection))
+        one_of("greedy", self.greedy, get_args(Greedy))
         one_of("measure", self.measure, get_args(Measure))
         if self.elites >= self.population:
             raise InputError(
@@ -68,7 +85,20 @@ class Parameters:
         return asdict(self)
 
 
-PRESETS: dict[str, Parameters] = {"paper": Parameters()}
+DEFAULT_PRESET = "best"
+PRESETS: dict[str, Parameters] = {
+    "best": Parameters(
+        population=200,
+        mutation_rate=0.0,
+        selection="exponential",
+        greedy="cell",
+        measure="midline",
+        candidates=32,
+        patience=4,
+        effort=5,
+    ),
+    "paper": Parameters(),
+}
 
 
 def parameters_of(preset: str, **changes: Any) -> Parameters:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .arrangement import Arrangement
 from .checks import count
-from .history import Generation
+from .history import EVOLVE, Generation
 from .images import Picture
 from .parameters import Parameters
 from .puzzle import Puzzle
@@ -28,7 +28,7 @@ class Result:
     """Its cost: the paper's "fitness"."""
     history: tuple[Generation, ...]
     seconds: Mapping[str, float]
-    """Wall-clock seconds by stage ("costs", "candidates", "evolve") and "total"."""
+    """Wall-clock seconds by stage ("costs", "candidates", "evolve", "refine") and "total"."""
     seed: int
     preset: str
     parameters: Parameters
@@ -42,8 +42,8 @@ class Result:
 
     @property
     def generations(self) -> int:
-        """How many generations were made after the random one."""
-        return self.history[-1].number
+        """How many generations were made after the random one, the refinement not counted."""
+        return max(generation.number for generation in self.history if generation.stage == EVOLVE)
 
     def to_image(self) -> Picture:
         """Return the solved picture."""

@@ -18,11 +18,12 @@ from .compatibility.seams import mgc_seams, midline_seams
 from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
-from .history import Generation
-from .parameters import Measure, MutationUnit, Parameters, Selection, parameters_of
+from .history import EVOLVE, REFINE, Generation
+from .parameters import DEFAULT_PRESET, PRESETS, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
+from .refine.rounds import Refinement, refine
 from .result import Result
-from .stop import AnyOf, MaxGenerations, StoppingRule
+from .stop import AnyOf, MaxGenerations, NoImprovement, StoppingRule
 from .threads import Threads
 
 MEASURES: dict[str, Callable[[Puzzle], Features]] = {
@@ -48,7 +49,7 @@ Callback = Callable[[Progress], bool | None]
 
 def solve(
     puzzle: Puzzle,
-    preset: str = "paper",
+    preset: str = DEFAULT_PRESET,
     *,
     seed: int = 1,
     stop: StoppingRule | None = None,
@@ -60,8 +61,11 @@ def solve(
     mutation_rate: float | None = None,
     mutation_unit: MutationUnit | None = None,
     selection: Selection | None = None,
+    greedy: Greedy | None = None,
     measure: Measure | None = None,
     candidates: int | None = None,
+    patience: int | None = None,
+    effort: int | None = None,
 ) -> Result:
     """Put the pieces of a puzzle back together.
 
@@ -72,16 +76,18 @@ def solve(
     puzzle
         What to solve. The order of its pieces tells the solver nothing.
     preset
-        A named set of parameters: "paper" is the algorithm of Sholomon, David and Netanyahu (CVPR 2013).
+        A named set of parameters: "best", the most accurate, or "paper", the algorithm of Sholomon, David and Netanyahu
+        (CVPR 2013) as they ran it.
     seed
         The same puzzle, parameters and seed give the same result, on any number of threads. 0 to 2^64 - 1.
     stop
-        A rule that ends the run before all generations are made, such as `MaxSeconds(10) | NoImprovement(20)`.
+        A rule that ends the run early, asked after every generation and every part of the refinement, such as `MaxSeconds(10) | NoImprovement(20)`.
     callback
         Called with a `Progress` after every generation; returning True stops the run.
     threads
         Threads that make children; all usable cores when None.
-    population, generations, elites, mutation_rate, mutation_unit, selection, measure, candidates
+    population, generations, elites, mutation_rate, mutation_unit, selection, greedy, measure, candidates, patience, \
+effort
         Change one parameter of the preset; see `Parameters`.
 
     Returns
@@ -112,13 +118,13 @@ def solve(
         mutation_rate=mutation_rate,
         mutation_unit=mutation_unit,
         selection=selection,
+        greedy=greedy,
         measure=measure,
         candidates=candidates,
+        patience=patience,
+        effort=effort,
     )
     seed = seed_number(seed)
-    limit = MaxGenerations(parameters.generations)
-    rule = AnyOf((stop, limit)) if stop is not None else limit
-
     clock = _Clock()
     with Threads(threads) as pool:
         features = MEASURES[parameters.measure](puzzle)
@@ -126,20 +132,34 @@ def solve(
         compatibility = find_candidates(features, parameters.candidates, pool)
         clock.lap("candidates")
         recorder = _Recorder(puzzle, clock)
+
+        def ends(record: tuple[Generation, Arrangement], limit: StoppingRule) -> str | None:
+            """Return why to go no further after a generation, with the callback and the caller's rule asked too."""
+            if callback is not None and callback(Progress(*record, parameters)):
+                raise _Stop("stopped by the callback")
+            if stop is not None and (reason := stop(record[0])):
+                raise _Stop(reason)
+            return limit(record[0])
+
         stopped = "interrupted"
         try:
+            limit = _end_of_evolution(parameters)
             for evolution in evolve(compatibility, puzzle.columns, parameters, seed, pool):
-                generation, best = recorder.record(evolution)
-                if callback is not None and callback(Progress(generation, best, parameters)):
-                    stopped = "stopped by the callback"
+                if reason := ends(recorder.evolved(evolution), limit):
                     break
-                if reason := rule(generation):
-                    stopped = reason
-                    break
+            clock.lap("evolve")
+            if parameters.effort > 0:
+                grid = recorder.records[-1][1].grid.ravel()
+                for refinement in refine(compatibility, puzzle.columns, grid, parameters.effort, seed, pool):
+                    ends(recorder.refined(refinement), lambda _: None)
+                reason = "no improvement in a round of refinement"
+            stopped = reason or ""
+        except _Stop as stop_reason:
+            stopped = str(stop_reason)
         except KeyboardInterrupt:
             if not recorder.records:
                 raise
-        clock.lap("evolve")
+        clock.lap(recorder.records[-1][0].stage)
     return Result(
         puzzle=puzzle,
         arrangement=recorder.records[-1][1],
@@ -175,14 +195,25 @@ def warm_up() -> None:
     """
     pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
     try:
-        result = solve(Puzzle.from_array(pixels, 1), population=6, generations=1, threads=1)
+        results = [
+            solve(Puzzle.from_array(pixels, 1), preset, population=6, generations=1, threads=1) for preset in PRESETS
+        ]
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "
             "make room, or set NUMBA_CACHE_DIR to a folder elsewhere"
         ) from error
-    if result.stopped == "interrupted":  # Ctrl-C was not meant for this puzzle.
+    if any(result.stopped == "interrupted" for result in results):  # Ctrl-C was not meant for this puzzle.
         raise KeyboardInterrupt
+
+
+def _end_of_evolution(parameters: Parameters) -> StoppingRule:
+    limit = MaxGenerations(parameters.generations)
+    return AnyOf((NoImprovement(parameters.patience), limit)) if parameters.patience else limit
+
+
+class _Stop(Exception):
+    """Ends a solve from within, with the reason."""
 
 
 class _Clock:
@@ -194,7 +225,7 @@ class _Clock:
 
     def lap(self, stage: str) -> None:
         now = perf_counter()
-        self._stages[stage] = now - self._lap
+        self._stages[stage] = self._stages.get(stage, 0.0) + now - self._lap
         self._lap = now
 
     def elapsed(self) -> float:
@@ -212,22 +243,32 @@ class _Recorder:
         self.records: list[tuple[Generation, Arrangement]] = []
         self._puzzle, self._clock = puzzle, clock
 
-    def record(self, evolution: Evolution) -> tuple[Generation, Arrangement]:
+    def evolved(self, evolution: Evolution) -> tuple[Generation, Arrangement]:
+        """Record a generation."""
         costs = evolution.population.costs
         index = evolution.population.best()
-        best_cost, stale = float(costs[index]), 0
-        if self.records and best_cost >= self.records[-1][0].best_cost:
+        shares = evolution.phases / max(1, int(evolution.phases.sum()))
+        return self._record(EVOLVE, evolution.population.grids[index], float(costs[index]), float(np.mean(costs)), shares)
+
+    def refined(self, refinement: Refinement) -> tuple[Generation, Arrangement]:
+        """Record a part of the refinement."""
+        return self._record(REFINE, refinement.grid, refinement.cost, refinement.mean_cost, np.zeros(3))
+
+    def _record(
+        self, stage: str, grid: NDArray[np.int32], cost: float, mean_cost: float, shares: NDArray[np.float64]
+    ) -> tuple[Generation, Arrangement]:
+        number, stale = len(self.records), 0
+        if self.records and cost >= self.records[-1][0].best_cost:
             # Without elites a generation can fall behind; the best of all is what counts.
             last, best = self.records[-1]
-            best_cost, stale = last.best_cost, last.stale + 1
+            cost, stale = last.best_cost, last.stale + 1
         else:
-            grid = evolution.population.grids[index]
             best = Arrangement(grid.reshape(self._puzzle.rows, self._puzzle.columns))
-        shares = evolution.phases / max(1, int(evolution.phases.sum()))
         generation = Generation(
-            number=evolution.number,
-            best_cost=best_cost,
-            mean_cost=float(np.mean(costs)),
+            number=number,
+            stage=stage,
+            best_cost=cost,
+            mean_cost=mean_cost,
             agreed_share=float(shares[0]),
             buddy_share=float(shares[1]),
             greedy_share=float(shares[2]),

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..files import check_writable
 from ..images import check_suffix, write_picture
 from ..machine import source_commit
-from ..parameters import PRESETS, parameters_of
+from ..parameters import DEFAULT_PRESET, PRESETS, parameters_of
 from ..puzzle import as_width_and_height
 from ..threads import usable_cores
 from .making import crop_folder, make_poster
@@ -46,7 +46,7 @@ def bench() -> None:
 @click.option("--only", type=click.IntRange(min=1), help="Only the first so many images of a set.")
 @click.option("--out", type=OutputPath, default="results.csv", show_default=True, help="Rows are appended to it.")
 @click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option("--preset", type=click.Choice(list(PRESETS)), default=DEFAULT_PRESET, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of each run; the cores shared among the jobs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs side by side.")
 @click.option("--time-limit", type=float, help="Seconds after which a run stops.")

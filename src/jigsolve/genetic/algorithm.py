@@ -13,6 +13,9 @@ from .crossover import breed
 from .population import Population
 from .selection import select_parents
 
+# Places a side in the memory of costs, as a power of two, where pieces are judged by all neighbours of a cell.
+CELL_MEMORY_BITS = 5
+
 
 @dataclass(frozen=True)
 class Evolution:
@@ -59,6 +62,7 @@ def _next_generation(
     by_child = parameters.mutation_unit == "child"
     mutants = parameters.mutation_rate if by_child else 0.0
     mutation_rate = 0.0 if by_child else parameters.mutation_rate
+    bits = CELL_MEMORY_BITS if parameters.greedy == "cell" else 0
     key, generation = np.uint64(seed), np.uint64(number)
     before = (old.grids, old.costs)
     after = (new.grids[len(elites) :], new.costs[len(elites) :])
@@ -66,7 +70,9 @@ def _next_generation(
 
     def breed_slice(begin: int, end: int) -> None:
         phases.append(
-            breed(compatibility, columns, before, parents, mutants, mutation_rate, key, generation, after, begin, end)
+            breed(
+                compatibility, columns, before, parents, mutants, mutation_rate, bits, key, generation, after, begin, end
+            )
         )
 
     threads.run(len(parents), breed_slice)

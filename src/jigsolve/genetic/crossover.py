@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..compatibility.costs import squared_distance_below
-from ..compatibility.memory import new_memory
+from ..compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
 
@@ -30,6 +30,8 @@ OUTSIDE = np.int32(-2)
 
 # Advice: a piece that both parents agree on (>= 0), none (-1), or a best buddy in one parent (-2 - piece).
 NONE = -1
+# Free candidates of each neighbour that are judged for a cell.
+LOOKED_AT = 3
 ENTRY_SHIFT = 32
 ENTRY_MASK = 0xFFFFFFFF
 
@@ -127,7 +129,42 @@ def cheapest_free(features, side, used, free, count):
 
 
 @kernel
-def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, child, phases):
+def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits):
+    """The free piece that fits all neighbours of a cell best on average, of the first few candidates of each; or NONE."""
+    best = np.inf
+    best_piece = np.int64(NONE)
+    for direction in range(4):
+        neighbour = np.int64(grid[cell - steps[direction]])
+        if neighbour < 0:
+            continue
+        side = 4 * neighbour + direction
+        looked_at = 0
+        for rank in range(candidates.shape[1]):
+            piece = np.int64(candidates[side, rank] >> 2)
+            if used[piece]:
+                continue
+            total, count = 0.0, 0
+            for towards in range(4):
+                other = np.int64(grid[cell + steps[towards]])
+                if other >= 0:
+                    row, second = row_and_other(piece, towards, other)
+                    slot = slot_of(row, second, bits)
+                    entry = entries[slot]
+                    if entry >> 32 != second:
+                        entry = remember(features, entries, slot, row, second)
+                    total += cost_in(entry)
+                    count += 1
+            if total < best * count:
+                best = total / count
+                best_piece = piece
+            looked_at += 1
+            if looked_at == LOOKED_AT:
+                break
+    return best_piece
+
+
+@kernel
+def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, memory, child, phases):
     """Grow a child from the piece `start` and the advice in `work`, and count its placements by phase.
 
     The grid is large enough for the frame to end up anywhere around the start. Once the kernel spans as many rows
@@ -143,6 +180,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     start by agreed relations lie in both parents as they will lie here, so none is in another's way and the frame
     holds them. They are all placed in any case; while nothing is to mutate they are taken last in first out, which
     draws no random numbers and stays where the cache is warm.
+
+    A greedy placement takes the best free piece for a side drawn, as the paper says; or, given a memory of more than one
+    place a row, the best for the cell beside it, judged by all neighbours, and any free piece where none is a candidate.
 
     A mutation puts a random free piece where an agreed or a greedy one was to go: once, at the first chance from
     placement `mutant_from` on, and at every placement with chance `mutation_rate`.
@@ -166,6 +206,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     left = right = np.int64(columns)
     spans_rows = spans_columns = False
     any_order = mutant_from >= pieces and mutation_rate == 0
+    entries, bits = memory
 
     for placed in range(1, pieces + 1):
         grid[cell] = piece
@@ -241,9 +282,16 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 cell = entry >> ENTRY_SHIFT
             side = entry & ENTRY_MASK
             rank = 0
-            while rank < keep and used[candidates[side, rank] >> 2]:
+            while bits == 0 and rank < keep and used[candidates[side, rank] >> 2]:
                 rank += 1
-            if rank < keep:
+            if bits > 0:
+                piece = fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits)
+                if piece == NONE:
+                    state += GAMMA
+                    piece = below(mix(state), pieces)
+                    while used[piece]:
+                        piece = piece + 1 if piece + 1 < pieces else 0
+            elif rank < keep:
                 piece = np.int64(candidates[side, rank] >> 2)
             else:
                 if free_count == 0:
@@ -273,11 +321,11 @@ def are_equal(first, second):
 
 
 @kernel
-def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, generation, new, begin, end):
+def breed(compatibility, columns, old, parents, mutants, mutation_rate, bits, seed, generation, new, begin, end):
     """Make the children begin .. end-1 of a generation, with their costs; return the placements in each phase.
 
     `old` and `new` are (grids, costs) of the parents and the children. `mutants` is the chance of a child to get one
-    random placement, `mutation_rate` that of each placement. A child of equal parents is their copy, unless it mutates:
+    random placement, `mutation_rate` that of each placement, `bits` the size of the memory (see `grow`). A child of equal parents is their copy, unless it mutates:
     all relations are agreed.
     """
     grids, old_costs = old
@@ -286,7 +334,7 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, ge
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
     work = new_workspace(pieces, rows, columns)
-    memory = new_memory(pieces, 0)
+    memory = new_memory(pieces, bits)
     for index in range(begin, end):
         state = first_state(seed, generation, index)
         start = below(mix(state), pieces)
@@ -302,6 +350,6 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, seed, ge
             phases[AGREED] += pieces - 1
             continue
         consult(first, second, columns, compatibility.buddies, work.neighbours, work.advice)
-        grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, children[index], phases)
+        grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, memory, children[index], phases)
         costs[index] = grid_cost(compatibility.features, columns, children[index], memory)
     return phases

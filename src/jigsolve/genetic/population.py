@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
-from ..compatibility.memory import new_memory, recall
+from ..compatibility.memory import cost_in, new_memory, remember, slot_of
 from ..threads import Threads
 from .random import GAMMA, below, first_state, mix
 
@@ -57,9 +57,19 @@ def grid_cost(features, columns, grid, memory):
     for cell in range(len(grid)):
         row = 2 * np.int64(grid[cell])
         if (cell + 1) % columns != 0:
-            total += recall(features, entries, bits, row, np.int64(grid[cell + 1]))
+            other = np.int64(grid[cell + 1])
+            slot = slot_of(row, other, bits)
+            entry = entries[slot]
+            if entry >> 32 != other:
+                entry = remember(features, entries, slot, row, other)
+            total += cost_in(entry)
         if cell + columns < len(grid):
-            total += recall(features, entries, bits, row + 1, np.int64(grid[cell + columns]))
+            other = np.int64(grid[cell + columns])
+            slot = slot_of(row + 1, other, bits)
+            entry = entries[slot]
+            if entry >> 32 != other:
+                entry = remember(features, entries, slot, row + 1, other)
+            total += cost_in(entry)
     return total
 
 

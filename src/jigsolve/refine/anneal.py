@@ -1,0 +1,360 @@
+"""Annealing: pieces and small segments are moved to where they fit, and what they displace is put back in.
+
+Evolution leaves mistakes where pieces look alike: all parents agree on them. A move here doubts one seam. It takes a
+piece that would fit there, with some of the pieces that hang on it, brings them there, and fills the holes that they
+leave with the pieces that they displaced. A move that makes the arrangement cheaper is kept; one that makes it dearer
+is kept with a chance that shrinks as the temperature falls to zero, so that the search climbs out of a wrong valley
+first and ends in the deepest point of a better one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..compatibility.memory import Memory, cost_in, new_memory, remember, row_and_other, slot_of
+from ..genetic.random import GAMMA, below, first_state, mix, unit
+
+# What a cell of the board holds when it holds no piece.
+HOLE = -1
+OUTSIDE = -2
+
+# The largest segment that is moved as one, and how many cells around a move are emptied besides, at most.
+MOST_MOVED = 16
+MOST_RUINED = 12
+# More displaced pieces than this go back where the segment came from as they lay, and only the rest is filled in.
+MANY_DISPLACED = 40
+# Moves between two looks at the temperature.
+STRIDE = 1024
+# What counts as cheaper, beyond the rounding of sums.
+LEAST_GAIN = 1e-6
+
+
+class Board(NamedTuple):
+    """An arrangement inside a border of OUTSIDE cells, and where each piece lies in it."""
+
+    cells: NDArray[np.int32]
+    places: NDArray[np.int32]
+    width: int
+
+
+class Doubts(NamedTuple):
+    """The sides that face another piece than their best buddy, as a list, and where in the list a side is, or -1."""
+
+    sides: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    count: NDArray[np.int64]
+
+
+class Chain(NamedTuple):
+    """Everything that one annealing knows between two moves."""
+
+    board: Board
+    doubts: Doubts
+    best_cells: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    """(2,): what the board and the best board cost, relative to the start."""
+    state: NDArray[np.uint64]
+    """(1,): of the random numbers."""
+    memory: Memory
+
+
+@kernel
+def new_chain(buddies, columns, grid, bits, seed, round_number, index):
+    """A chain that starts from an arrangement."""
+    pieces = len(grid)
+    width = columns + 2
+    board = Board(np.full((pieces // columns + 2) * width, OUTSIDE, np.int32), np.empty(pieces, np.int32), width)
+    for cell in range(pieces):
+        inside = (cell // columns + 1) * width + cell % columns + 1
+        board.cells[inside] = grid[cell]
+        board.places[grid[cell]] = inside
+    doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
+    for piece in range(pieces):
+        update_doubts(buddies, board, doubts, board.places[piece])
+    state = np.full(1, first_state(seed, round_number, index), np.uint64)
+    return Chain(board, doubts, board.cells.copy(), np.zeros(2), state, new_memory(pieces, bits))
+
+
+@kernel
+def best_grid(chain, columns, grid):
+    """Copy the best board that a chain has met into an arrangement."""
+    for cell in range(len(grid)):
+        grid[cell] = chain.best_cells[(cell // columns + 1) * (columns + 2) + cell % columns + 1]
+
+
+@kernel
+def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
+    """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark; each pair once."""
+    cells, width = board.cells, board.width
+    steps = (1, width, -1, -width)
+    total = 0.0
+    for index in range(count):
+        cell = changed[index]
+        piece = np.int64(cells[cell])
+        for direction in range(4):
+            beside = cell + steps[direction]
+            other = np.int64(cells[beside])
+            if other >= 0 and (direction < 2 or marks[beside] != mark):
+                row, second = row_and_other(piece, direction, other)
+                slot = slot_of(row, second, bits)
+                entry = entries[slot]
+                if entry >> 32 != second:
+                    entry = remember(features, entries, slot, row, second)
+                total += cost_in(entry)
+    return total
+
+
+@kernel
+def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness, state, segment):
+    """Gather up to `most` pieces that hang on the piece `first`: always over best buddies, else with chance `looseness`.
+
+    The piece `keep_out` is left where it is. Return how many there are.
+    """
+    cells, places, width = board.cells, board.places, board.width
+    steps = (1, width, -1, -width)
+    segment[0] = first
+    marks[places[first]] = mark
+    marks[places[keep_out]] = mark
+    count = 1
+    reached = 0
+    while reached < count < most:
+        state += GAMMA
+        index = reached + below(mix(state), count - reached)
+        piece = np.int64(segment[index])
+        segment[index] = segment[reached]
+        segment[reached] = piece
+        reached += 1
+        for direction in range(4):
+            beside = places[piece] + steps[direction]
+            other = cells[beside]
+            if other >= 0 and marks[beside] != mark and count < most:
+                state += GAMMA
+                if buddies[piece, direction] == other or unit(mix(state)) < looseness:
+                    marks[beside] = mark
+                    segment[count] = other
+                    count += 1
+    return count
+
+
+@kernel
+def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, noise):
+    """Fill the holes with the pieces of the pool, the hole with the most neighbours first, by the best fit.
+
+    With `noise` a fit is judged up to that much too high.
+    """
+    cells, places, width = board.cells, board.places, board.width
+    steps = (1, width, -1, -width)
+    while hole_count > 0:
+        state += GAMMA
+        offset = below(mix(state), hole_count)
+        most, chosen = -1, 0
+        for turn in range(hole_count):
+            index = turn + offset
+            if index >= hole_count:
+                index -= hole_count
+            filled = 0
+            for direction in range(4):
+                if cells[holes[index] + steps[direction]] != HOLE:
+                    filled += 1
+            if filled > most:
+                most, chosen = filled, index
+                if filled == 4:
+                    break
+        cell = holes[chosen]
+        best, fittest = np.inf, 0
+        for index in range(hole_count):
+            piece = np.int64(pool[index])
+            cost = 0.0
+            for direction in range(4):
+                other = np.int64(cells[cell + steps[direction]])
+                if other >= 0:
+                    row, second = row_and_other(piece, direction, other)
+                    slot = slot_of(row, second, bits)
+                    entry = entries[slot]
+                    if entry >> 32 != second:
+                        entry = remember(features, entries, slot, row, second)
+                    cost += cost_in(entry)
+            if noise > 0:
+                state += GAMMA
+                cost *= 1 + noise * unit(mix(state))
+            if cost < best:
+                best, fittest = cost, index
+        hole_count -= 1
+        holes[chosen] = holes[hole_count]
+        cells[cell] = pool[fittest]
+        places[pool[fittest]] = cell
+        pool[fittest] = pool[hole_count]
+
+
+@kernel
+def update_doubts(buddies, board, doubts, cell):
+    """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
+    cells, width = board.cells, board.width
+    sides, indices, counter = doubts
+    steps = (1, width, -1, -width)
+    piece = np.int64(cells[cell])
+    for direction in range(4):
+        other = np.int64(cells[cell + steps[direction]])
+        for turn in range(2):
+            one, facing, towards = (piece, other, direction) if turn == 0 else (other, piece, direction ^ 2)
+            if one < 0:
+                continue
+            side = 4 * one + towards
+            doubtful = facing >= 0 and buddies[one, towards] != facing
+            index = indices[side]
+            if doubtful and index < 0:
+                indices[side] = counter[0]
+                sides[counter[0]] = side
+                counter[0] += 1
+            elif not doubtful and index >= 0:
+                counter[0] -= 1
+                last = sides[counter[0]]
+                sides[index] = last
+                indices[last] = index
+                indices[side] = -1
+
+
+@kernel
+def anneal(compatibility, columns, chain, begin, end, moves, temperature):
+    """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
+
+    Invariant between two moves: the board holds every piece once, `doubts` lists the sides that do not face their best
+    buddy, and `costs` holds what the board and the best one cost.
+    """
+    candidates, buddies, features = compatibility
+    board, doubts, best_cells, costs, states, memory = chain
+    cells, places, width = board
+    sides, doubt_count = doubts.sides, doubts.count
+    entries, bits = memory
+    pieces = len(places)
+    rows = pieces // columns
+    keep = candidates.shape[1]
+    steps = (1, width, -1, -width)
+    # A move changes less than all cells, and none twice.
+    segment, targets = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
+    changed, before = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
+    pool, holes = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
+    marks = np.zeros(len(cells), np.int64)
+    mark = np.int64(0)
+    state = states[0]
+    heat = 0.0
+
+    for move in range(begin, end):
+        if move == begin or move % STRIDE == 0:
+            heat = temperature * (1 - move / moves) ** 2
+        if doubt_count[0] == 0:
+            break
+        # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
+        state += GAMMA
+        bits_drawn = mix(state)
+        side = np.int64(sides[below(bits_drawn, doubt_count[0])])
+        anchor, direction = side >> 2, side & 3
+        goal = places[anchor] + steps[direction]
+        rank = 0
+        while rank < keep - 1 and bits_drawn & np.uint64(1):
+            rank += 1
+            bits_drawn >>= np.uint64(1)
+        piece = np.int64(candidates[side, rank]) >> 2
+        if piece == cells[goal]:
+            continue
+        down = goal // width - places[piece] // width
+        right = goal % width - places[piece] % width
+        shift = down * width + right
+
+        # Its segment, without what would leave the frame or push the anchor away.
+        state += GAMMA
+        choices = mix(state)
+        most = np.int64(np.exp(unit(choices) * np.log(MOST_MOVED)))
+        if choices & np.uint64(3) == 0:
+            most = 1
+        state += GAMMA
+        looseness = 0.6 * unit(mix(state))
+        mark += 1
+        gathered = gather_segment(buddies, board, marks, mark, piece, anchor, most, looseness, mix(state), segment)
+        moved = 0
+        for index in range(gathered):
+            cell = places[segment[index]]
+            row, column = cell // width + down, cell % width + right
+            if 1 <= row <= rows and 1 <= column <= columns and cell + shift != places[anchor]:
+                segment[moved] = segment[index]
+                moved += 1
+
+        # The cells that change: where the segment lies, where it goes, and perhaps some around.
+        mark += 1
+        count = 0
+        for index in range(moved):
+            cell = places[segment[index]]
+            marks[cell] = mark
+            changed[count] = cell
+            count += 1
+        for index in range(moved):
+            cell = places[segment[index]] + shift
+            targets[index] = cell
+            if marks[cell] != mark:
+                marks[cell] = mark
+                changed[count] = cell
+                count += 1
+        state += GAMMA
+        choices = mix(state)
+        if choices & np.uint64(1):
+            for _ in range(below(choices, MOST_RUINED)):
+                state += GAMMA
+                choices = mix(state)
+                cell = changed[below(choices, count)] + steps[choices & np.uint64(3)]
+                if cells[cell] >= 0 and marks[cell] != mark and cell != places[anchor]:
+                    marks[cell] = mark
+                    changed[count] = cell
+                    count += 1
+
+        cost_before = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
+        for index in range(count):
+            before[index] = cells[changed[index]]
+            cells[changed[index]] = HOLE
+        for index in range(moved):
+            cells[targets[index]] = segment[index]
+            places[segment[index]] = targets[index]
+        displaced = 0
+        for index in range(count):
+            if cells[places[before[index]]] != before[index]:
+                pool[displaced] = before[index]
+                displaced += 1
+        state += GAMMA
+        choices = mix(state)
+        if displaced > MANY_DISPLACED or choices & np.uint64(3) == 0:
+            left_over = 0
+            for index in range(displaced):
+                cell = places[pool[index]]
+                row, column = cell // width - down, cell % width - right
+                if 1 <= row <= rows and 1 <= column <= columns and cells[cell - shift] == HOLE:
+                    cells[cell - shift] = pool[index]
+                    places[pool[index]] = cell - shift
+                else:
+                    pool[left_over] = pool[index]
+                    left_over += 1
+            displaced = left_over
+        hole_count = 0
+        for index in range(count):
+            if cells[changed[index]] == HOLE:
+                holes[hole_count] = changed[index]
+                hole_count += 1
+        state += GAMMA
+        choices = mix(state)
+        noise = 0.3 * unit(choices) if choices & np.uint64(1) else 0.0
+        fill_holes(features, entries, bits, board, holes, hole_count, pool, choices, noise)
+
+        dearer = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) - cost_before
+        state += GAMMA
+        if dearer <= 0 or (heat > 0 and unit(mix(state)) < np.exp(-dearer / heat)):
+            costs[0] += dearer
+            for index in range(count):
+                update_doubts(buddies, board, doubts, changed[index])
+            if costs[0] < costs[1] - LEAST_GAIN:
+                costs[1] = costs[0]
+                best_cells[:] = cells
+        else:
+            for index in range(count):
+                cells[changed[index]] = before[index]
+                places[before[index]] = changed[index]
+    states[0] = state
