@@ -30,7 +30,7 @@ from jigsolve import Puzzle, solve, warm_up
 path, size, generations = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 puzzle = Puzzle.from_image(path, size)
 warm_up()
-result = solve(puzzle, generations=generations)
+result = solve(puzzle, "paper", generations=generations)
 print(json.dumps({**result.seconds, "cost": result.cost}))
 """
 

@@ -15,9 +15,10 @@ from jigsolve import Parameters, Puzzle
 from jigsolve._jit import kernel
 from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.memory import new_memory
 from jigsolve.genetic.algorithm import Evolution, evolve
 from jigsolve.genetic.crossover import consult, grow, new_workspace
-from jigsolve.genetic.population import grid_cost, new_memory
+from jigsolve.genetic.population import grid_cost
 from jigsolve.genetic.random import first_state
 from jigsolve.genetic.selection import select_parents
 from jigsolve.threads import Threads
@@ -36,17 +37,18 @@ def consult_all(compatibility: Any, columns: int, grids: Any, parents: Any, work
 @kernel
 def grow_all(compatibility: Any, columns: int, grids: Any, parents: Any, work: Any, child: Any, phases: Any) -> None:
     pieces = grids.shape[1]
+    memory = new_memory(pieces, 0)
     for index in range(len(parents)):
         first, second = parents[index]
         consult(grids[first], grids[second], columns, compatibility.buddies, work.neighbours, work.advice)
         state = first_state(0, 0, index)
-        grow(compatibility, pieces // columns, columns, first % pieces, pieces, 0.0, state, work, child, phases)
+        grow(compatibility, pieces // columns, columns, first % pieces, pieces, 0.0, state, work, memory, child, phases)
 
 
 @kernel
 def cost_all(compatibility: Any, columns: int, grids: Any, parents: Any) -> float:
     total = 0.0
-    memory = new_memory(grids.shape[1])
+    memory = new_memory(grids.shape[1], 0)
     for first, _ in parents:
         total += grid_cost(compatibility.features, columns, grids[first], memory)
     return total

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jigsolve import Arrangement, Film, Generation, InputError, Parameters, Progress, Puzzle
+from jigsolve import Arrangement, Film, Generation, InputError, Parameters, Progress, Puzzle, animate
 from jigsolve.animate import CAPTION_HEIGHT, FIRST_MS, LAST_MS, LONGEST_SIDE, MOST_FRAMES
 
 COLOURS = np.array([[230, 20, 20], [20, 230, 20], [20, 20, 230], [230, 230, 20]], np.uint8)
@@ -18,8 +18,8 @@ def plain_puzzle(columns=2, size=20, dtype=np.uint8, channels=3):
     return Puzzle(pieces, 4 // columns, columns)
 
 
-def progress(number, order=(0, 1, 2, 3), stale=0, cost=10.0, columns=2):
-    generation = Generation(number, cost, cost, 0.0, 0.0, 0.0, 0.0, stale)
+def progress(number, order=(0, 1, 2, 3), stale=0, cost=10.0, columns=2, stage="evolve"):
+    generation = Generation(number, stage, cost, cost, 0.0, 0.0, 0.0, 0.0, stale)
     return Progress(generation, Arrangement(np.array(order).reshape(-1, columns)), Parameters())
 
 
@@ -79,6 +79,26 @@ def test_the_caption_tells_generations_apart():
     assert len(set(captions)) == 3
 
 
+def captions(film, monkeypatch):
+    """What is written below the frames."""
+    written = []
+    captioned = animate._captioned
+    monkeypatch.setattr(
+        animate, "_captioned", lambda picture, caption: (written.append(caption), captioned(picture, caption))[1]
+    )
+    film.to_gif()
+    return written
+
+
+def test_the_caption_tells_evolution_from_refinement(monkeypatch):
+    film = Film(plain_puzzle())
+    film.add(progress(0, cost=1234.4))
+    film.add(progress(7, stale=1, cost=1234.4))
+    film.add(progress(8, cost=1100.0, stage="refine"))
+    expected = ["shuffled", "generation 0   cost 1,234", "refined   cost 1,100"]
+    assert captions(film, monkeypatch) == expected
+
+
 def test_a_small_picture_keeps_its_size():
     film = Film(plain_puzzle(size=21))
     film.add(progress(0))
@@ -113,7 +133,8 @@ def test_grey_is_shown_grey(channels):
 
 def test_a_film_of_one_piece_is_a_film():
     film = Film(Puzzle.from_array(np.full((20, 20, 3), 9, np.uint8), 20))
-    film.add(Progress(Generation(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0), Arrangement(np.array([[0]])), Parameters()))
+    only = Generation(0, "evolve", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0)
+    film.add(Progress(only, Arrangement(np.array([[0]])), Parameters()))
     assert frames(film)[0][0].shape == (20 + CAPTION_HEIGHT, 20, 3)
 
 

@@ -5,14 +5,20 @@ from time import sleep
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from jigsolve import Arrangement, Generation, Parameters, Progress
 from jigsolve import display as display_module
 from jigsolve.display import Display, decoders_silenced
 
 
-def progress(number, cost=1234.56, seconds=0.0):
-    generation = Generation(number, cost, 2 * cost, 0.5, 0.3, 0.2, seconds, 0)
+HUNDRED = Parameters(generations=100)
+PATIENT = Parameters(generations=100, patience=4)
+REFINED = Parameters(generations=100, effort=1)
+
+
+def progress(number, cost=1234.56, seconds=0.0, stage="evolve"):
+    generation = Generation(number, stage, cost, 2 * cost, 0.5, 0.3, 0.2, seconds, 0)
     return Progress(generation, Arrangement(np.array([[0]])), Parameters())
 
 
@@ -41,9 +47,10 @@ def test_quiet_says_nothing(capsys, monkeypatch):
     display.say("something")
     with display.patiently("something"):
         sleep(0.05)
-    with display.generations(2, 10) as shown:
+    with display.generations(Parameters(generations=2), 10) as shown:
         for number in range(3):
             shown.show(progress(number))
+        shown.show(progress(3, stage="refine"))
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
 
@@ -64,7 +71,7 @@ def test_what_is_quick_is_not_worth_a_word(capsys, monkeypatch):
 
 
 def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
-    with Display(quiet=False).generations(100, 432) as shown:
+    with Display(quiet=False).generations(HUNDRED, 432) as shown:
         shown.show(progress(0))
         clock.now += 1.0
         shown.show(progress(5))
@@ -80,7 +87,7 @@ def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
 
 @pytest.mark.parametrize(("max_seconds", "left"), [(None, 180), (150, 140), (5, 0)])
 def test_the_time_left_goes_by_the_last_generations_and_the_limit(capsys, clock, max_seconds, left):
-    with Display(quiet=False).generations(100, 4, max_seconds) as shown:
+    with Display(quiet=False).generations(HUNDRED, 4, max_seconds) as shown:
         for number in range(10):
             # The first five take an hour in all, the others two seconds each.
             shown.show(progress(number, seconds=2.0 * (number - 10) + 10.0 if number > 4 else -3600.0))
@@ -90,11 +97,88 @@ def test_the_time_left_goes_by_the_last_generations_and_the_limit(capsys, clock,
 
 
 def test_no_time_is_foretold_before_a_few_generations(capsys, clock):
-    with Display(quiet=False).generations(100, 4) as shown:
+    with Display(quiet=False).generations(HUNDRED, 4) as shown:
         for number in range(5):
             clock.now += 60
             shown.show(progress(number, seconds=60.0 * number))
     assert "left" not in capsys.readouterr().err
+
+
+def test_the_refinement_is_told_apart_and_each_stage_ends_with_a_line(capsys, clock):
+    with Display(quiet=False).generations(PATIENT, 432) as shown:
+        for number in range(3):
+            shown.show(progress(number))
+        shown.show(progress(3, cost=1000.0, stage="refine"))
+        clock.now += 2.5
+        shown.show(progress(4, cost=900.0, stage="refine"))
+        shown.show(progress(5, cost=800.0, stage="refine"))
+        shown.show(progress(6, cost=700.0, stage="refine"))
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "generation 2: cost 1,234.6, agreed 50%, buddy 30%, greedy 20%",
+        "refining, part 2: cost 900.0, mean 1,800.0",
+        "refining, part 4: cost 700.0, mean 1,400.0",
+    ]
+
+
+def test_a_run_that_ends_early_ends_with_a_line(capsys, clock):
+    with Display(quiet=False).generations(HUNDRED, 4) as shown:
+        for number in range(3):
+            shown.show(progress(number))
+    assert capsys.readouterr().err.splitlines()[-1].startswith("generation 2/100: ")
+
+
+def test_a_line_is_said_once(capsys, clock):
+    with Display(quiet=False).generations(HUNDRED, 4) as shown:
+        clock.now += 60
+        shown.show(progress(0))
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+@pytest.mark.parametrize("parameters", [PATIENT, REFINED])
+@pytest.mark.parametrize("stage", ["evolve", "refine"])
+def test_no_time_is_foretold_where_the_end_is_not_known(capsys, clock, parameters, stage):
+    for max_seconds, left in ((None, ""), (50.0, "at most 30 s left"), (10.0, "at most 0 s left")):
+        with Display(quiet=False).generations(parameters, 4, max_seconds) as shown:
+            for number in range(20):
+                shown.show(progress(number, seconds=float(number)))
+            shown.show(progress(20, seconds=19.5, stage=stage))
+            clock.now += 60
+            shown.show(progress(21, seconds=20.0, stage=stage))
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.endswith(left or ("%" if stage == "evolve" else "2,469.1"))
+
+
+def live(monkeypatch, capsys, parameters, stages):
+    """What a terminal of 100 columns shows after each of these stages, and at the end."""
+    monkeypatch.setenv("COLUMNS", "100")
+    display = Display(quiet=False)
+    display.console = Console(stderr=True, force_terminal=True, highlight=False, no_color=True)
+    shown_lines = []
+    with display.generations(parameters, 4) as shown:
+        for number, stage in enumerate(stages):
+            shown.show(progress(number, stage=stage))
+            shown._progress.refresh()
+            shown_lines.append(capsys.readouterr().err)
+    return [*shown_lines, capsys.readouterr().err]
+
+
+def test_a_terminal_shows_evolution_and_refinement(monkeypatch, capsys):
+    first, second, third, end = live(monkeypatch, capsys, HUNDRED, ["evolve", "evolve", "refine"])
+    assert "generation 0/100" in first
+    assert "generation 1/100" in second
+    assert "refining, part 1" in third
+    assert "cost 1,234.6, mean 2,469.1" in third
+    assert "agreed" not in third
+    # The bar is full at the end and not before.
+    full = 20 * "━"
+    assert full in end
+    assert full not in first + second
+
+
+def test_a_terminal_counts_without_a_total_where_there_is_none(monkeypatch, capsys):
+    first, *_ = live(monkeypatch, capsys, PATIENT, ["evolve"])
+    assert "generation 0 " in first
+    assert "/100" not in first
 
 
 def test_c_libraries_are_silenced_and_heard_again(capfd):

@@ -6,10 +6,11 @@ from jigsolve import Generation, InputError
 from jigsolve.history import from_csv, to_csv
 
 FINITE = st.floats(allow_nan=False)
+STAGES = st.sampled_from(["evolve", "refine"])
 GENERATIONS = st.builds(
-    Generation, st.integers(0), FINITE, FINITE, FINITE, FINITE, FINITE, FINITE, stale=st.integers(0)
+    Generation, st.integers(0), STAGES, FINITE, FINITE, FINITE, FINITE, FINITE, FINITE, stale=st.integers(0)
 )
-HEADER = "number,best_cost,mean_cost,agreed_share,buddy_share,greedy_share,seconds,stale\n"
+HEADER = "number,stage,best_cost,mean_cost,agreed_share,buddy_share,greedy_share,seconds,stale\n"
 
 
 @given(st.lists(GENERATIONS, max_size=5))
@@ -18,8 +19,12 @@ def test_csv_gives_every_digit_back(history):
 
 
 def test_csv_has_one_line_a_generation():
-    text = to_csv([Generation(0, 2.5, 3.0, 0.0, 0.0, 0.0, 0.125, 0), Generation(1, 2.0, 2.5, 0.5, 0.25, 0.25, 0.25, 0)])
-    assert text == HEADER + "0,2.5,3.0,0.0,0.0,0.0,0.125,0\n1,2.0,2.5,0.5,0.25,0.25,0.25,0\n"
+    generations = [
+        Generation(0, "evolve", 2.5, 3.0, 0.5, 0.25, 0.25, 0.125, 0),
+        Generation(1, "refine", 2.0, 2.5, 0.0, 0.0, 0.0, 0.25, 0),
+    ]
+    lines = "0,evolve,2.5,3.0,0.5,0.25,0.25,0.125,0\n1,refine,2.0,2.5,0.0,0.0,0.0,0.25,0\n"
+    assert to_csv(generations) == HEADER + lines
 
 
 @pytest.mark.parametrize(
@@ -28,11 +33,11 @@ def test_csv_has_one_line_a_generation():
         "",
         "hello",
         "number,best_cost\n1,2\n",
-        HEADER + "0,1,1,0,0,0,0\n",
-        HEADER + "zero,1,1,0,0,0,0,0\n",
-        HEADER + "0.5,1,1,0,0,0,0,0\n",
-        HEADER + "0,much,1,0,0,0,0,0\n",
-        HEADER + '0,"1,1,0,0,0,0,0\n',
+        HEADER + "0,evolve,1,1,0,0,0,0\n",
+        HEADER + "zero,evolve,1,1,0,0,0,0,0\n",
+        HEADER + "0.5,evolve,1,1,0,0,0,0,0\n",
+        HEADER + "0,evolve,much,1,0,0,0,0,0\n",
+        HEADER + '0,evolve,"1,1,0,0,0,0,0\n',
     ],
     ids=range(8),
 )

@@ -1,13 +1,20 @@
 import io
+from dataclasses import replace
 
 import pytest
 from PIL import Image
 
 from jigsolve import Generation, InputError, cost_plot
+from jigsolve.plots import REFINEMENT_COLOUR
 
 
-def history(*costs, mean=2.0):
-    return [Generation(number, cost, mean * cost, 0.5, 0.3, 0.2, float(number), 0) for number, cost in enumerate(costs)]
+def history(*costs, mean=2.0, refined=0):
+    """Generations of these costs, the last `refined` of them parts of the refinement."""
+    made = []
+    for number, cost in enumerate(costs):
+        stage, shares = ("evolve", (0.5, 0.3, 0.2)) if number < len(costs) - refined else ("refine", (0.0, 0.0, 0.0))
+        made.append(Generation(number, stage, cost, mean * cost, *shares, float(number), 0))
+    return made
 
 
 @pytest.mark.parametrize(
@@ -29,6 +36,23 @@ def test_the_chart_names_what_it_shows():
         assert f"<!-- {label} -->" in text
 
 
+def test_the_refinement_is_shaded_and_named():
+    evolved = cost_plot(history(9.0, 5.0, 4.0, 3.0), ".svg").decode()
+    refined = cost_plot(history(9.0, 5.0, 4.0, 3.0, refined=2), ".svg").decode()
+    for words in ("<!-- refinement -->", "<!-- generation, then part of the refinement -->"):
+        assert words in refined
+        assert words not in evolved
+    # In both panels, and once in the legend.
+    assert refined.count(f"fill: {REFINEMENT_COLOUR}") == 3
+
+
+def test_phases_are_of_evolution_only():
+    # Whatever the refinement says of phases, it has none.
+    one, other = history(9.0, 5.0, 4.0, 3.0, refined=1), history(9.0, 5.0, 4.0, 3.0, refined=1)
+    other[-1] = replace(other[-1], agreed_share=0.9, greedy_share=0.1)
+    assert cost_plot(one) == cost_plot(other)
+
+
 def test_the_chart_shows_the_history():
     charts = {
         cost_plot(each) for each in (history(9.0, 5.0, 4.0), history(9.0, 6.0, 4.0), history(9.0, 5.0, 4.0, mean=3))
@@ -37,8 +61,9 @@ def test_the_chart_shows_the_history():
 
 
 @pytest.mark.parametrize("costs", [(9.0,), (0.0,), (0.0, 0.0), (9.0, 0.0), (1e-9, 1e-9), (1e12, 5.0)], ids=str)
-def test_odd_histories_are_plotted_without_a_warning(costs):
-    assert cost_plot(history(*costs))
+@pytest.mark.parametrize("refined", [0, 1])
+def test_odd_histories_are_plotted_without_a_warning(costs, refined):
+    assert cost_plot(history(*costs, refined=refined))
 
 
 @pytest.mark.parametrize("suffix", [".jpg", "", "png", ".gif"])

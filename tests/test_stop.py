@@ -3,8 +3,8 @@ import pytest
 from jigsolve import AllOf, AnyOf, Generation, InputError, MaxGenerations, MaxSeconds, NoImprovement, StoppingRule
 
 
-def generation(number=0, seconds=0.0, stale=0):
-    return Generation(number, 1.0, 1.0, 0.0, 0.0, 0.0, seconds, stale)
+def generation(number=0, seconds=0.0, stale=0, stage="evolve"):
+    return Generation(number, stage, 1.0, 1.0, 0.0, 0.0, 0.0, seconds, stale)
 
 
 def test_max_generations_stops_at_its_number():
@@ -14,6 +14,15 @@ def test_max_generations_stops_at_its_number():
 
 def test_no_generations_stop_at_once():
     assert MaxGenerations(0)(generation(0)) == "reached 0 generations"
+
+
+def test_parts_of_the_refinement_are_no_generations():
+    assert MaxGenerations(3)(generation(5, stage="refine")) is None
+
+
+def test_time_and_improvement_count_in_the_refinement_too():
+    assert MaxSeconds(1.5)(generation(5, seconds=2.0, stage="refine")) == "reached 1.5 seconds"
+    assert NoImprovement(2)(generation(5, stale=2, stage="refine")) == "no improvement for 2 generations"
 
 
 def test_max_seconds_stops_when_the_time_is_up():

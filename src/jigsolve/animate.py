@@ -1,4 +1,4 @@
-"""Evolution as a moving picture: the best arrangement of every generation that improved."""
+"""Evolution and refinement as a moving picture: every arrangement that was better than all before it."""
 
 import io
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from .arrangement import Arrangement
 from .errors import InputError
+from .history import REFINE
 from .images import Picture
 from .puzzle import Puzzle
 from .solve import Progress
@@ -41,7 +42,8 @@ class Film:
         if not self._frames:
             self._frames.append(("shuffled", self.puzzle.as_given()))
         if generation.stale == 0:
-            self._frames.append((f"generation {generation.number}   cost {generation.best_cost:,.0f}", progress.best))
+            made = "refined" if generation.stage == REFINE else f"generation {generation.number}"
+            self._frames.append((f"{made}   cost {generation.best_cost:,.0f}", progress.best))
 
     def to_gif(self) -> bytes:
         """Return the animation as the bytes of a GIF that plays for ever."""

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -23,7 +23,7 @@ from .history import to_csv
 from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
 from .metrics import score as score_arrangement
 from .metrics import score_identical
-from .parameters import DEFAULT_PRESET, PRESETS, parameters_of
+from .parameters import DEFAULT_PRESET, PRESETS, Parameters, parameters_of
 from .plots import FORMATS as PLOT_FORMATS
 from .plots import cost_plot
 from .puzzle import Puzzle
@@ -37,7 +37,7 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 DEFAULT_PIECE_SIZE = 28
 DEMO_PIECE_SIZE = 30
-# Greedy placements in the last generation, above which the result is not to be trusted.
+# Pairs that are best buddies, below which the result is not to be trusted.
 DOUBTFUL_SHARE = 0.5
 # Above this many pieces a solve takes long enough to say so when the puzzle is cut.
 MANY_PIECES = 100_000
@@ -193,15 +193,25 @@ class _Outputs:
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use; all cores when left out.")
 @parameter_options
-@click.option("--max-seconds", type=float, help="Stop after the generation in which this time is up.")
 @click.option(
-    "--no-improvement", type=int, metavar="N", help="Stop when the best cost has not fallen for N generations."
+    "--max-seconds", type=float, help="Stop as soon as a generation or a part of the refinement ends after this time."
+)
+@click.option(
+    "--no-improvement",
+    type=int,
+    metavar="N",
+    help="Stop when the best cost has not fallen for N generations and parts of the refinement.",
 )
 @click.option(
     "--json", "json_path", type=OutputPath, metavar="RESULT.json", help="Write the arrangement and how it came."
 )
-@click.option("--history", type=OutputPath, metavar="HISTORY.csv", help="Write one line a generation.")
-@click.option("--animation", type=OutputPath, metavar="EVOLUTION.gif", help="Write the evolution as a moving picture.")
+@click.option(
+    "--history",
+    type=OutputPath,
+    metavar="HISTORY.csv",
+    help="Write one line a generation and a part of the refinement.",
+)
+@click.option("--animation", type=OutputPath, metavar="EVOLUTION.gif", help="Write how it came as a moving picture.")
 @click.option("--plot", type=OutputPath, metavar="COST.png", help="Write a chart of cost by generation.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -227,8 +237,8 @@ def solve_command(
 
     Ctrl-C stops at once and writes the best so far. Progress shows the cost of the best arrangement and how its
     generation placed its pieces: agreed by both parents, best buddy (a mutual best fit that one parent has), or greedy
-    (the free piece that fits best). Tiles are numbered in the order of their names, 2 before 10; RESULT.json lists
-    them.
+    (the free piece that fits best); while it refines, the mean cost of what is being tried. Tiles are numbered in the
+    order of their names, 2 before 10; RESULT.json lists them.
 
     \b
     Examples:
@@ -248,7 +258,7 @@ def solve_command(
         puzzle, display, max_seconds, preset=preset, seed=seed, stop=rules, threads=threads, **changes
     )
     outputs.write(result, film, force=force)
-    if result.history[-1].greedy_share > DOUBTFUL_SHARE:
+    if result.certain_share < DOUBTFUL_SHARE:
         display.say("few neighbours were certain: expect mistakes")
     if not quiet:
         click.echo(result.summary())
@@ -287,9 +297,10 @@ def _solve(puzzle: Puzzle, display: Display, max_seconds: float | None = None, *
     """Solve with a display; return the result and the film of it."""
     with display.patiently("compiling for this machine: only the first time, some ten seconds"):
         warm_up()
-    total = parameters_of(options["preset"], generations=options.get("generations")).generations
+    names = {field.name for field in fields(Parameters)}
+    parameters = parameters_of(options["preset"], **{name: options[name] for name in names & options.keys()})
     film = Film(puzzle)
-    with display.generations(total, len(puzzle), max_seconds) as shown:
+    with display.generations(parameters, len(puzzle), max_seconds) as shown:
 
         def callback(progress: Progress) -> None:
             film.add(progress)

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from .history import Generation
+from .history import REFINE, Generation
+from .parameters import Parameters
 from .solve import Progress as SolveProgress
 
 # Plain lines come at most this often.
@@ -47,16 +48,22 @@ class Display:
             timer.cancel()
 
     @contextmanager
-    def generations(self, total: int, pieces: int, max_seconds: float | None = None) -> Iterator["GenerationDisplay"]:
-        """Show the generations of a solve as they come."""
-        time_left = _TimeLeft(total, max_seconds)
+    def generations(
+        self, parameters: Parameters, pieces: int, max_seconds: float | None = None
+    ) -> Iterator["GenerationDisplay"]:
+        """Show the generations of a solve, and the parts of its refinement, as they come."""
+        words = _Words(parameters, max_seconds)
         if self.console.is_terminal and not self.quiet:
             with _live_progress(self.console) as progress:
                 task = progress.add_task("", total=None, text=_starting(pieces), left="", details="")
-                yield _Live(progress, task, total, time_left)
+                live = _Live(progress, task, words)
+                yield live
+                live.end()
         else:
             self.say(_starting(pieces))
-            yield _Lines(self, total, time_left)
+            lines = _Lines(self, words)
+            yield lines
+            lines.end()
 
 
 @contextmanager
@@ -83,54 +90,87 @@ class GenerationDisplay(Protocol):
 
 
 class _Live:
-    def __init__(self, progress: Progress, task: TaskID, total: int, time_left: "_TimeLeft") -> None:
-        self._progress, self._task, self._total, self._time_left = progress, task, total, time_left
+    def __init__(self, progress: Progress, task: TaskID, words: "_Words") -> None:
+        self._progress, self._task, self._words = progress, task, words
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
+        count, details, left = self._words.about(generation)
+        # Without a total the bar only moves to and fro.
+        total = self._words.total if generation.stage != REFINE else None
         self._progress.update(
-            self._task,
-            total=self._total,
-            completed=generation.number,
-            text=_count_of(generation, self._total),
-            left=self._time_left.after(generation),
-            details=_details(generation),
+            self._task, total=total, completed=generation.number, text=count, left=left, details=details
         )
+
+    def end(self) -> None:
+        self._progress.update(self._task, total=1, completed=1, left="")
 
 
 class _Lines:
-    def __init__(self, display: Display, total: int, time_left: "_TimeLeft") -> None:
-        self._display, self._total, self._time_left = display, total, time_left
+    def __init__(self, display: Display, words: "_Words") -> None:
+        self._display, self._words = display, words
         self._said = monotonic()
+        self._stage = ""
+        self._unsaid = ""
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
-        left = self._time_left.after(generation)
-        now = monotonic()
-        if now - self._said < LINE_SECONDS and generation.number < self._total:
-            return
-        self._said = now
-        said = [f"{_count_of(generation, self._total)}: {_details(generation)}", left]
-        self._display.say(", ".join(part for part in said if part))
+        if generation.stage != self._stage:  # The last of a stage is worth a line, however quick it was.
+            self.end()
+            self._stage = generation.stage
+        count, details, left = self._words.about(generation)
+        self._unsaid = f"{count}: {details}"
+        if monotonic() - self._said >= LINE_SECONDS:
+            self._unsaid += f", {left}" if left else ""
+            self.end()
+
+    def end(self) -> None:
+        if self._unsaid:
+            self._display.say(self._unsaid)
+            self._said = monotonic()
+        self._unsaid = ""
 
 
-class _TimeLeft:
-    """Estimates the time left from the last few generations: the first ones take several times as long as the rest."""
+class _Words:
+    """Puts a generation or a part of the refinement into words: which one, what it costs, and the time left.
 
-    def __init__(self, total: int, max_seconds: float | None) -> None:
-        self._total, self._max_seconds = total, max_seconds
+    How many generations patience allows, and how many parts a refinement has, nobody knows beforehand. The time left is
+    told where it is known: of so many generations without refinement, and where there is a limit.
+    """
+
+    def __init__(self, parameters: Parameters, max_seconds: float | None) -> None:
+        self.total = parameters.generations if parameters.patience == 0 else None
+        """The number of generations, where it is known."""
+        self._ends_with_evolution = parameters.effort == 0
+        self._max_seconds = max_seconds
+        # The first generations take several times as long as the rest: only the last few count.
         self._ends: deque[float] = deque(maxlen=RECENT + 1)
+        self._evolved = 0
 
-    def after(self, generation: Generation) -> str:
-        """Return the time left after a generation in words, or nothing while there is no telling."""
+    def about(self, generation: Generation) -> tuple[str, str, str]:
+        """Return the count, the details and the time left, which is empty while there is no telling."""
+        if generation.stage == REFINE:
+            count = f"refining, part {generation.number - self._evolved}"
+            details = f"cost {generation.best_cost:,.1f}, mean {generation.mean_cost:,.1f}"
+            return count, details, self._time_left(generation, None)
+        self._evolved = generation.number
         self._ends.append(generation.seconds)
-        if generation.number < RECENT or generation.number >= self._total:
+        of_total = "" if self.total is None else f"/{self.total}"
+        details = (
+            f"cost {generation.best_cost:,.1f}, agreed {generation.agreed_share:.0%}, "
+            f"buddy {generation.buddy_share:.0%}, greedy {generation.greedy_share:.0%}"
+        )
+        return f"generation {generation.number}{of_total}", details, self._time_left(generation, self.total)
+
+    def _time_left(self, generation: Generation, total: int | None) -> str:
+        limit = None if self._max_seconds is None else max(0.0, self._max_seconds - generation.seconds)
+        if total is None or not self._ends_with_evolution:
+            return "" if limit is None else f"at most {limit:.0f} s left"
+        if generation.number < RECENT or generation.number >= total:
             return ""
         pace = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
-        left = pace * (self._total - generation.number)
-        if self._max_seconds is not None:
-            left = min(left, self._max_seconds - generation.seconds)
-        return f"about {max(left, 0):.0f} s left"
+        left = max(0.0, pace * (total - generation.number))
+        return f"about {left if limit is None else min(left, limit):.0f} s left"
 
 
 def _live_progress(console: Console) -> Progress:
@@ -146,14 +186,3 @@ def _live_progress(console: Console) -> Progress:
 
 def _starting(pieces: int) -> str:
     return f"finding candidates for {pieces} pieces"
-
-
-def _count_of(generation: Generation, total: int) -> str:
-    return f"generation {generation.number}/{total}"
-
-
-def _details(generation: Generation) -> str:
-    return (
-        f"cost {generation.best_cost:,.1f}, agreed {generation.agreed_share:.0%}, "
-        f"buddy {generation.buddy_share:.0%}, greedy {generation.greedy_share:.0%}"
-    )

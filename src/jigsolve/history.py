@@ -1,4 +1,4 @@
-"""One record a generation, and the table of them."""
+"""One record a generation and a part of the refinement, and the table of them."""
 
 import csv
 import io
@@ -7,7 +7,6 @@ from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from .errors import InputError
-
 
 EVOLVE, REFINE = "evolve", "refine"
 

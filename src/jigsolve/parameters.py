@@ -35,15 +35,15 @@ class Parameters:
     selection
         How a cost becomes a chance to be a parent: "inverse", "window" or "exponential" (see `genetic.selection`).
     greedy
-        What a piece must fit where neither parent gives advice: one "side" that is drawn, the best of all free pieces, as
-        in the paper; or all neighbours of a "cell", the best of their candidates.
+        What a piece must fit where neither parent gives advice: one "side" that is drawn, the best of all free pieces,
+        as in the paper; or all neighbours of a "cell", the best of their candidates.
     measure
         How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*; "lab-raw", the same
         without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; or "midline", by where the
         gradients of both pieces lead (see `compatibility.seams`).
     candidates
-        How many candidates of every side are kept in lists. With `greedy` "side" and no effort the result is the same for
-        any number; the time is not.
+        How many candidates of every side are kept in lists. With `greedy` "side" and no effort the result is the same
+        for any number; the time is not.
     patience
         Generations without improvement after which evolution ends; 0 for never.
     effort

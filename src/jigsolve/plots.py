@@ -1,17 +1,21 @@
-"""Evolution as a chart: cost and phases by generation."""
+"""Evolution and refinement as a chart: cost and phases by generation."""
 
 import io
 from collections.abc import Sequence
 
 from .errors import InputError
-from .history import Generation
+from .history import EVOLVE, REFINE, Generation
 
 FORMATS = (".png", ".svg", ".pdf")
 PHASE_COLOURS = ("#2a7f9e", "#e0a030", "#b04a4a")
+REFINEMENT_COLOUR = "#f0f0e4"
 
 
 def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
-    """Return a chart of best and mean cost and of the shares of the phases, as a file of the given format."""
+    """Return a chart of best and mean cost and of the shares of the phases, as a file of the given format.
+
+    The refinement, which has no phases, is shaded.
+    """
     from matplotlib.figure import Figure  # Slow to import, and only needed here.
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -36,8 +40,13 @@ def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
     cost.annotate(f"{last.best_cost:,.1f}", end, (-4, 6), textcoords="offset points", ha="right", color="#2a7f9e")
     cost.set_ylabel("cost (sum of dissimilarities)")
     cost.grid(visible=True, which="both", alpha=0.25)
+    refined = [generation.number for generation in history if generation.stage == REFINE]
+    if refined:
+        cost.axvspan(refined[0] - 1, refined[-1], color=REFINEMENT_COLOUR, zorder=0, label="refinement")
+        phases.axvspan(refined[0] - 1, refined[-1], color=REFINEMENT_COLOUR, zorder=0)
     cost.legend(frameon=False)
-    bred = history[1:] or history
+    evolved = [generation for generation in history if generation.stage == EVOLVE]
+    bred = evolved[1:] or evolved or history
     phases.stackplot(
         [generation.number for generation in bred],
         [100 * generation.agreed_share for generation in bred],
@@ -47,7 +56,7 @@ def cost_plot(history: Sequence[Generation], suffix: str = ".png") -> bytes:
         colors=PHASE_COLOURS,
     )
     phases.set_ylabel("placements (%)")
-    phases.set_xlabel("generation")
+    phases.set_xlabel("generation, then part of the refinement" if refined else "generation")
     phases.set_ylim(0, 100)
     phases.margins(x=0)
     phases.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)

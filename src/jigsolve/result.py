@@ -26,6 +26,8 @@ class Result:
     """The cheapest arrangement found."""
     cost: float
     """Its cost: the paper's "fitness"."""
+    certain_share: float
+    """The share of its adjacent pairs that are best buddies: below one half, expect mistakes."""
     history: tuple[Generation, ...]
     seconds: Mapping[str, float]
     """Wall-clock seconds by stage ("costs", "candidates", "evolve", "refine") and "total"."""

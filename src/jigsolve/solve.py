@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .arrangement import Arrangement
 from .checks import one_of, seed_number
-from .compatibility.candidates import find_candidates
+from .compatibility.candidates import Compatibility, buddied_share, find_candidates
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
 from .compatibility.seams import mgc_seams, midline_seams
@@ -44,7 +44,7 @@ class Progress:
 
 
 Callback = Callable[[Progress], bool | None]
-"""Called after every generation, the random one included; returning True stops the run."""
+"""Called after every generation, the random one included, and every part of the refinement; True stops the run."""
 
 
 def solve(
@@ -69,7 +69,7 @@ def solve(
 ) -> Result:
     """Put the pieces of a puzzle back together.
 
-    Ctrl-C ends the run and returns the best of the generations that are complete.
+    Ctrl-C ends the run and returns the best of what is complete.
 
     Parameters
     ----------
@@ -81,9 +81,10 @@ def solve(
     seed
         The same puzzle, parameters and seed give the same result, on any number of threads. 0 to 2^64 - 1.
     stop
-        A rule that ends the run early, asked after every generation and every part of the refinement, such as `MaxSeconds(10) | NoImprovement(20)`.
+        A rule that ends the run early, such as `MaxSeconds(10) | NoImprovement(20)`. It is asked after every generation
+        and every part of the refinement.
     callback
-        Called with a `Progress` after every generation; returning True stops the run.
+        Called with a `Progress` after every generation and every part of the refinement; returning True stops the run.
     threads
         Threads that make children; all usable cores when None.
     population, generations, elites, mutation_rate, mutation_unit, selection, greedy, measure, candidates, patience, \
@@ -131,39 +132,22 @@ effort
         clock.lap("costs")
         compatibility = find_candidates(features, parameters.candidates, pool)
         clock.lap("candidates")
-        recorder = _Recorder(puzzle, clock)
 
-        def ends(record: tuple[Generation, Arrangement], limit: StoppingRule) -> str | None:
-            """Return why to go no further after a generation, with the callback and the caller's rule asked too."""
-            if callback is not None and callback(Progress(*record, parameters)):
+        def watch(generation: Generation, best: Arrangement) -> None:
+            """Show a record to the callback and to the caller's rule, which may end the run."""
+            if callback is not None and callback(Progress(generation, best, parameters)):
                 raise _Stop("stopped by the callback")
-            if stop is not None and (reason := stop(record[0])):
+            if stop is not None and (reason := stop(generation)):
                 raise _Stop(reason)
-            return limit(record[0])
 
-        stopped = "interrupted"
-        try:
-            limit = _end_of_evolution(parameters)
-            for evolution in evolve(compatibility, puzzle.columns, parameters, seed, pool):
-                if reason := ends(recorder.evolved(evolution), limit):
-                    break
-            clock.lap("evolve")
-            if parameters.effort > 0:
-                grid = recorder.records[-1][1].grid.ravel()
-                for refinement in refine(compatibility, puzzle.columns, grid, parameters.effort, seed, pool):
-                    ends(recorder.refined(refinement), lambda _: None)
-                reason = "no improvement in a round of refinement"
-            stopped = reason or ""
-        except _Stop as stop_reason:
-            stopped = str(stop_reason)
-        except KeyboardInterrupt:
-            if not recorder.records:
-                raise
+        recorder = _Recorder(puzzle, clock, watch)
+        stopped = _search(compatibility, puzzle.columns, parameters, seed, pool, recorder)
         clock.lap(recorder.records[-1][0].stage)
     return Result(
         puzzle=puzzle,
         arrangement=recorder.records[-1][1],
         cost=recorder.records[-1][0].best_cost,
+        certain_share=buddied_share(compatibility.buddies, recorder.records[-1][1].grid),
         history=tuple(generation for generation, _ in recorder.records),
         seconds=clock.seconds(),
         seed=seed,
@@ -174,9 +158,10 @@ effort
     )
 
 
-def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure = "lab") -> float:
-    """Return what an arrangement costs, as `solve` would count it."""
+def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
+    """Return what an arrangement costs, as `solve` would count it; by the default preset's measure when None."""
     puzzle.check_fits(arrangement)
+    measure = measure or PRESETS[DEFAULT_PRESET].measure
     one_of("measure", measure, tuple(MEASURES))
     features = MEASURES[measure](puzzle)
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
@@ -207,12 +192,39 @@ def warm_up() -> None:
         raise KeyboardInterrupt
 
 
-def _end_of_evolution(parameters: Parameters) -> StoppingRule:
-    limit = MaxGenerations(parameters.generations)
-    return AnyOf((NoImprovement(parameters.patience), limit)) if parameters.patience else limit
+def _search(
+    compatibility: Compatibility,
+    columns: int,
+    parameters: Parameters,
+    seed: int,
+    threads: Threads,
+    recorder: "_Recorder",
+) -> str:
+    """Evolve and refine, and return why it ended."""
+    limit: StoppingRule = MaxGenerations(parameters.generations)
+    if parameters.patience > 0:
+        limit = AnyOf((NoImprovement(parameters.patience), limit))
+    stopped = None
+    try:
+        for evolution in evolve(compatibility, columns, parameters, seed, threads):
+            stopped = limit(recorder.evolved(evolution))
+            if stopped:
+                break
+        recorder.clock.lap(EVOLVE)
+        if parameters.effort > 0:
+            for refinement in refine(compatibility, columns, recorder.best(), parameters.effort, seed, threads):
+                recorder.refined(refinement)
+                stopped = "no improvement in a round of refinement"
+    except _Stop as reason:
+        stopped = str(reason)
+    except KeyboardInterrupt:
+        if not recorder.records:
+            raise
+        stopped = "interrupted"
+    return stopped or ""
 
 
-class _Stop(Exception):
+class _Stop(Exception):  # noqa: N818
     """Ends a solve from within, with the reason."""
 
 
@@ -236,27 +248,34 @@ class _Clock:
 
 
 class _Recorder:
-    """Turns generations into a history and keeps the best arrangement of all."""
+    """Turns generations into a history, keeps the best arrangement of all, and shows each to a watcher."""
 
-    def __init__(self, puzzle: Puzzle, clock: _Clock) -> None:
+    def __init__(self, puzzle: Puzzle, clock: _Clock, watch: Callable[[Generation, Arrangement], None]) -> None:
         # Pairs, appended in one step: wherever Ctrl-C strikes, a cost has its arrangement.
         self.records: list[tuple[Generation, Arrangement]] = []
-        self._puzzle, self._clock = puzzle, clock
+        self.clock = clock
+        self._puzzle, self._watch = puzzle, watch
 
-    def evolved(self, evolution: Evolution) -> tuple[Generation, Arrangement]:
+    def best(self) -> NDArray[np.int32]:
+        """Return the best arrangement of all as a row of piece numbers."""
+        return np.ascontiguousarray(self.records[-1][1].grid, dtype=np.int32).ravel()
+
+    def evolved(self, evolution: Evolution) -> Generation:
         """Record a generation."""
         costs = evolution.population.costs
         index = evolution.population.best()
         shares = evolution.phases / max(1, int(evolution.phases.sum()))
-        return self._record(EVOLVE, evolution.population.grids[index], float(costs[index]), float(np.mean(costs)), shares)
+        return self._record(
+            EVOLVE, evolution.population.grids[index], float(costs[index]), float(np.mean(costs)), shares
+        )
 
-    def refined(self, refinement: Refinement) -> tuple[Generation, Arrangement]:
+    def refined(self, refinement: Refinement) -> Generation:
         """Record a part of the refinement."""
         return self._record(REFINE, refinement.grid, refinement.cost, refinement.mean_cost, np.zeros(3))
 
     def _record(
         self, stage: str, grid: NDArray[np.int32], cost: float, mean_cost: float, shares: NDArray[np.float64]
-    ) -> tuple[Generation, Arrangement]:
+    ) -> Generation:
         number, stale = len(self.records), 0
         if self.records and cost >= self.records[-1][0].best_cost:
             # Without elites a generation can fall behind; the best of all is what counts.
@@ -272,8 +291,9 @@ class _Recorder:
             agreed_share=float(shares[0]),
             buddy_share=float(shares[1]),
             greedy_share=float(shares[2]),
-            seconds=self._clock.elapsed(),
+            seconds=self.clock.elapsed(),
             stale=stale,
         )
         self.records.append((generation, best))
-        return generation, best
+        self._watch(generation, best)
+        return generation

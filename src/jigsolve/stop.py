@@ -1,4 +1,4 @@
-"""Stopping rules: functions of the latest generation that say why to stop, or None to go on.
+"""Stopping rules: functions of the latest generation, or part of the refinement, that say why to stop, or None.
 
 They hold no state, so one rule serves any number of solves. `a | b` stops when either does, `a & b` when both do.
 """
@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from .checks import count
 from .errors import InputError
-from .history import Generation
+from .history import EVOLVE, Generation
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class _Combinable:
 
 @dataclass(frozen=True)
 class MaxGenerations(_Combinable):
-    """Stop after a number of generations."""
+    """Stop after a number of generations; parts of the refinement are none."""
 
     generations: int
 
@@ -41,12 +41,13 @@ class MaxGenerations(_Combinable):
 
     def __call__(self, generation: Generation, /) -> str | None:
         """Return why to stop after this generation, or None to go on."""
-        return f"reached {count(self.generations, 'generation')}" if generation.number >= self.generations else None
+        reached = generation.stage == EVOLVE and generation.number >= self.generations
+        return f"reached {count(self.generations, 'generation')}" if reached else None
 
 
 @dataclass(frozen=True)
 class MaxSeconds(_Combinable):
-    """Stop after the first generation that ends later than this since the solve began."""
+    """Stop after the first generation or part of the refinement that ends later than this since the solve began."""
 
     seconds: float
 
@@ -61,7 +62,7 @@ class MaxSeconds(_Combinable):
 
 @dataclass(frozen=True)
 class NoImprovement(_Combinable):
-    """Stop when the best cost has not fallen for a number of generations."""
+    """Stop when the best cost has not fallen for a number of generations and parts of the refinement."""
 
     generations: int
 

@@ -8,12 +8,13 @@ import numpy as np
 from ..arrangement import Arrangement
 from ..errors import InputError
 from ..files import check_writable, make_folder
+from ..history import Generation
 from ..images import Picture, write_picture
 from ..metrics import right_pairs
 from ..puzzle import Puzzle
 from ..result import Result
 from ..solve import solve
-from .results import Run
+from .results import COST_DIGITS, Run
 from .sets import find_folders
 
 MARK = np.array([255, 40, 40], dtype=np.uint8)
@@ -43,12 +44,17 @@ def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, ov
 
 
 def repeat(run: Run, image: Path) -> tuple[Result, Arrangement]:
-    """Solve again what a row tells of, and return the result and the truth."""
-    chosen = run.chosen() | {"generations": run.generations}
+    """Solve again what a row tells of, until its cost is reached, and return the result and the truth."""
+    chosen = run.chosen()
     width, height = map(int, chosen.pop("piece").split("x"))
     del chosen["time_limit"]
     puzzle, truth = Puzzle.from_image(image, (width, height), crop=True).shuffled(run.seed)
-    return solve(puzzle, run.preset, seed=run.seed, **chosen), truth
+
+    def is_reached(generation: Generation) -> str | None:
+        """A run that a limit of time has cut short ends where it did."""
+        return "reached the cost of the run" if round(generation.best_cost, COST_DIGITS) <= run.cost else None
+
+    return solve(puzzle, run.preset, seed=run.seed, stop=is_reached, **chosen), truth
 
 
 def side_by_side(puzzle: Puzzle, truth: Arrangement, found: Arrangement) -> Picture:

@@ -71,6 +71,8 @@ class Run:
         return not self.perfect and self.cost < self.true_cost * (1 - 1e-6)
 
 
+# Costs are kept rounded to so many digits after the point.
+COST_DIGITS = 4
 COLUMNS = tuple(field.name for field in fields(Run))
 
 

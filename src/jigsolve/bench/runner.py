@@ -16,14 +16,14 @@ from typing import Any
 
 from .._version import __version__
 from ..errors import JigsolveError
-from ..history import Generation
+from ..history import EVOLVE, Generation
 from ..machine import describe_machine, peak_memory_megabytes, reset_peak_memory
 from ..metrics import ceiling, largest_component, score, score_identical
 from ..parameters import parameters_of
 from ..puzzle import Puzzle
 from ..solve import arrangement_cost, solve, warm_up
 from ..stop import MaxSeconds
-from .results import Run
+from .results import COST_DIGITS, Run
 from .sets import ImageFolder
 
 # The generations whose best cost is kept for the chart.
@@ -102,8 +102,8 @@ def run_task(task: Task) -> Run:
         direct_identical=round(identical.direct, 6),
         ceiling_neighbour=round(limit.neighbour, 6),
         ceiling_direct=round(limit.direct, 6),
-        cost=round(result.cost, 4),
-        true_cost=round(arrangement_cost(puzzle, truth, result.parameters.measure), 4),
+        cost=round(result.cost, COST_DIGITS),
+        true_cost=round(arrangement_cost(puzzle, truth, result.parameters.measure), COST_DIGITS),
         read_seconds=round(read_seconds, 3),
         costs_seconds=round(result.seconds["costs"], 3),
         candidates_seconds=round(result.seconds["candidates"], 3),
@@ -123,7 +123,8 @@ def run_task(task: Task) -> Run:
 
 
 def _charted(history: tuple[Generation, ...]) -> str:
-    return " ".join(f"{one.number}:{one.best_cost:.2f}" for one in history if one.number in CHARTED)
+    charted = [one for one in history if one.stage == EVOLVE and one.number in CHARTED]
+    return " ".join(f"{one.number}:{one.best_cost:.2f}" for one in charted)
 
 
 def run_tasks(tasks: list[Task], jobs: int) -> Iterator[Run | Failure]:

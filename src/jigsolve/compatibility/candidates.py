@@ -69,6 +69,14 @@ def _best_buddies(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(mutual, best >> 2, -1).reshape(-1, 4).astype(np.int32)
 
 
+def buddied_share(buddies: NDArray[np.int32], grid: NDArray[np.integer[Any]]) -> float:
+    """Return the share of adjacent pairs that are best buddies: of an arrangement that is right, most are."""
+    right = buddies[grid[:, :-1], 0] == grid[:, 1:]
+    down = buddies[grid[:-1], 1] == grid[1:]
+    pairs = right.size + down.size
+    return float((right.sum() + down.sum()) / pairs) if pairs else 1.0
+
+
 @inlined
 def insert(values, sides, count, value, side):
     """Insert into a sorted list of at most len(values), behind equals; return the new count.

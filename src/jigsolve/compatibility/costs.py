@@ -174,16 +174,22 @@ def _seam_cost(features, square):
     return np.float32(quarter * np.sqrt(quarter))
 
 
+# The three that follow choose for the interpreter, when the compiler is off; the three after them for Numba.
+
+
 def _square(features: Any, side: int, other: int) -> Any:
-    raise NotImplementedError("for kernels only")
+    square = _seam_square if isinstance(features, Seams) else _distance_square
+    return square(features, side, other)
 
 
 def _square_below(features: Any, side: int, other: int, bound: float) -> Any:
-    raise NotImplementedError("for kernels only")
+    if isinstance(features, Seams):
+        return _seam_square(features, side, other)
+    return _distance_square_below(features, side, other, bound)
 
 
 def _cost(features: Any, square: float) -> Any:
-    raise NotImplementedError("for kernels only")
+    return _seam_cost(features, square) if isinstance(features, Seams) else _distance_cost(features, square)
 
 
 @overload(_square, inline="always")

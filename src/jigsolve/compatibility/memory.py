@@ -18,9 +18,9 @@ LOW = np.int64(0xFFFFFFFF)
 class Memory(NamedTuple):
     """Costs of pairs, for one thread.
 
-    A pair has its left or upper piece's row, 2 * piece + (0 to the right, 1 down), of 2^bits places; the last bits of the
-    other piece's number say which. An entry is the other piece above 32 bits of the cost. Kernels look it up like this,
-    with no array but `entries` on the way, as each would be counted:
+    A pair has its left or upper piece's row, 2 * piece + (0 to the right, 1 down), of 2^bits places; the last bits of
+    the other piece's number say which. An entry is the other piece above 32 bits of the cost. Kernels look it up like
+    this, with no array but `entries` on the way, as each would be counted:
 
         slot = slot_of(row, other, bits)
         entry = entries[slot]

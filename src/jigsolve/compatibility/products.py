@@ -26,8 +26,9 @@ class Product(NamedTuple):
 def distance_product(features: NDArray[np.int32]) -> Product:
     """Return |a|^2 + |b|^2 - 2ab, in float32.
 
-    An inner product of m terms is off by at most m 2^-24 |a||b|; rounding and adding up, less than 8 more. A side b that
-    is as near as the last candidate has |b| <= |a| + |a - last|, so the error is below (m + 8) 2^-24 (2 |a| + |a - last|)^2.
+    An inner product of m terms is off by at most m 2^-24 |a||b|; rounding and adding up, less than 8 more. A side b
+    that is as near as the last candidate has |b| <= |a| + |a - last|, so the error is below
+    (m + 8) 2^-24 (2 |a| + |a - last|)^2.
     """
     rounded = features.astype(np.float32)
     squares = np.einsum("sf,sf->s", rounded, rounded)

@@ -71,7 +71,18 @@ def _next_generation(
     def breed_slice(begin: int, end: int) -> None:
         phases.append(
             breed(
-                compatibility, columns, before, parents, mutants, mutation_rate, bits, key, generation, after, begin, end
+                compatibility,
+                columns,
+                before,
+                parents,
+                mutants,
+                mutation_rate,
+                bits,
+                key,
+                generation,
+                after,
+                begin,
+                end,
             )
         )
 

@@ -130,7 +130,7 @@ def cheapest_free(features, side, used, free, count):
 
 @kernel
 def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits):
-    """The free piece that fits all neighbours of a cell best on average, of the first few candidates of each; or NONE."""
+    """The free piece that fits all neighbours of a cell best on average, of the first candidates of each; or NONE."""
     best = np.inf
     best_piece = np.int64(NONE)
     for direction in range(4):
@@ -181,8 +181,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     holds them. They are all placed in any case; while nothing is to mutate they are taken last in first out, which
     draws no random numbers and stays where the cache is warm.
 
-    A greedy placement takes the best free piece for a side drawn, as the paper says; or, given a memory of more than one
-    place a row, the best for the cell beside it, judged by all neighbours, and any free piece where none is a candidate.
+    A greedy placement takes the best free piece for a side drawn, as the paper says; or, given a memory of more than
+    one place a row, the best for the cell beside it, judged by all neighbours, and any free piece where none is a
+    candidate.
 
     A mutation puts a random free piece where an agreed or a greedy one was to go: once, at the first chance from
     placement `mutant_from` on, and at every placement with chance `mutation_rate`.
@@ -288,9 +289,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 piece = fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits)
                 if piece == NONE:
                     state += GAMMA
-                    piece = below(mix(state), pieces)
+                    piece = np.int64(below(mix(state), pieces))
                     while used[piece]:
-                        piece = piece + 1 if piece + 1 < pieces else 0
+                        piece = np.int64(piece + 1 if piece + 1 < pieces else 0)
             elif rank < keep:
                 piece = np.int64(candidates[side, rank] >> 2)
             else:
@@ -325,8 +326,8 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, bits, se
     """Make the children begin .. end-1 of a generation, with their costs; return the placements in each phase.
 
     `old` and `new` are (grids, costs) of the parents and the children. `mutants` is the chance of a child to get one
-    random placement, `mutation_rate` that of each placement, `bits` the size of the memory (see `grow`). A child of equal parents is their copy, unless it mutates:
-    all relations are agreed.
+    random placement, `mutation_rate` that of each placement, `bits` the size of the memory (see `grow`). A child of
+    equal parents is their copy, unless it mutates: all relations are agreed.
     """
     grids, old_costs = old
     children, costs = new
@@ -350,6 +351,18 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, bits, se
             phases[AGREED] += pieces - 1
             continue
         consult(first, second, columns, compatibility.buddies, work.neighbours, work.advice)
-        grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, memory, children[index], phases)
+        grow(
+            compatibility,
+            rows,
+            columns,
+            start,
+            mutant_from,
+            mutation_rate,
+            state,
+            work,
+            memory,
+            children[index],
+            phases,
+        )
         costs[index] = grid_cost(compatibility.features, columns, children[index], memory)
     return phases
