@@ -27,8 +27,6 @@ MOST_RUINED = 12
 MANY_DISPLACED = 40
 # Moves between two looks at the temperature.
 STRIDE = 1024
-# What counts as cheaper, beyond the rounding of sums.
-LEAST_GAIN = 1e-6
 
 
 class Board(NamedTuple):
@@ -52,9 +50,6 @@ class Chain(NamedTuple):
 
     board: Board
     doubts: Doubts
-    best_cells: NDArray[np.int32]
-    costs: NDArray[np.float64]
-    """(2,): what the board and the best board cost, relative to the start."""
     state: NDArray[np.uint64]
     """(1,): of the random numbers."""
     memory: Memory
@@ -74,14 +69,14 @@ def new_chain(buddies, columns, grid, bits, seed, round_number, index):
     for piece in range(pieces):
         update_doubts(buddies, board, doubts, board.places[piece])
     state = np.full(1, first_state(seed, round_number, index), np.uint64)
-    return Chain(board, doubts, board.cells.copy(), np.zeros(2), state, new_memory(pieces, bits))
+    return Chain(board, doubts, state, new_memory(pieces, bits))
 
 
 @kernel
-def best_grid(chain, columns, grid):
-    """Copy the best board that a chain has met into an arrangement."""
+def copy_grid(board, columns, grid):
+    """Copy a board into an arrangement."""
     for cell in range(len(grid)):
-        grid[cell] = chain.best_cells[(cell // columns + 1) * (columns + 2) + cell % columns + 1]
+        grid[cell] = board.cells[(cell // columns + 1) * board.width + cell % columns + 1]
 
 
 @kernel
@@ -220,11 +215,11 @@ def update_doubts(buddies, board, doubts, cell):
 def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
-    Invariant between two moves: the board holds every piece once, `doubts` lists the sides that do not face their best
-    buddy, and `costs` holds what the board and the best one cost.
+    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that do not face their
+    best buddy.
     """
     candidates, buddies, features = compatibility
-    board, doubts, best_cells, costs, states, memory = chain
+    board, doubts, states, memory = chain
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.count
     entries, bits = memory
@@ -347,12 +342,8 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         dearer = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) - cost_before
         state += GAMMA
         if dearer <= 0 or (heat > 0 and unit(mix(state)) < np.exp(-dearer / heat)):
-            costs[0] += dearer
             for index in range(count):
                 update_doubts(buddies, board, doubts, changed[index])
-            if costs[0] < costs[1] - LEAST_GAIN:
-                costs[1] = costs[0]
-                best_cells[:] = cells
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]

@@ -1,7 +1,12 @@
-"""Rounds of annealing: several chains from the best arrangement, over and over, until a round brings nothing."""
+"""Rounds of annealing: several chains from the best arrangement, over and over, until longer ones bring nothing.
+
+After a round the chains are merged: of every region, the cheapest version that any of them found. So chains that mend
+different regions do not compete, and what one spoils elsewhere does no harm.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +14,26 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import cost_of, squared_distance
+from ..compatibility.memory import new_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
-from .anneal import LEAST_GAIN, Chain, anneal, best_grid, new_chain
+from .anneal import Chain, anneal, copy_grid, new_chain
+from .merge import merge
 
-# Chains of a round, by their first temperature in units of `cost_unit`: no temperature suits every puzzle.
-TEMPERATURES = (0.6, 0.9, 1.3, 1.8)
-# Moves of a chain for every side in doubt, at effort 0; each step of effort doubles them.
-MOVES_PER_DOUBT = 150
-LEAST_MOVES = 10_000
-# Parts of a round, after each of which the best so far is shown and the run can be stopped.
-PARTS = 10
+# The chains of a round, by their first temperature in units of `cost_unit`.
+TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
+# Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort doubles
+# them. A round that brings nothing is followed by one twice as long.
+FIRST_MOVES = 4
+LAST_MOVES = 32
+# Moves of a chain after which the best so far is shown and the run can be stopped.
+PART_MOVES = 250_000
+# What counts as cheaper, beyond the rounding of sums.
+LEAST_GAIN = 1e-6
 # The rank whose cost, above that of the first, makes the unit of temperature: what a plausible mistake costs.
 PLAUSIBLE = 10
 # The memory of pair costs of one chain has at most this many entries of 8 bytes.
-MOST_ENTRIES = 2**22
+MOST_ENTRIES = 2**23
 
 
 @dataclass(frozen=True)
@@ -35,52 +45,70 @@ class Refinement:
     mean_cost: float
     """Of what the chains hold at the moment."""
     round: int
-    part: int
 
 
 def refine(
     compatibility: Compatibility, columns: int, grid: NDArray[np.int32], effort: int, seed: int, threads: Threads
 ) -> Iterator[Refinement]:
-    """Yield ever better arrangements, until a whole round has found no better one."""
-    best, cost = np.ascontiguousarray(grid, dtype=np.int32).copy(), cost_of_grid(compatibility.features, columns, grid)
+    """Yield ever better arrangements, until the longest round finds nothing better."""
+    features = compatibility.features
+    best = np.array(grid, dtype=np.int32)
+    cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
-    number, gained = 0, True
-    while gained and unit > 0:
+    number, moves_per_doubt = 0, FIRST_MOVES * 2**effort
+    while moves_per_doubt <= LAST_MOVES * 2**effort and unit > 0:
         number += 1
-        start, start_cost = best, cost
-        chains = _new_chains(compatibility, columns, start, seed, number)
-        doubts = int(chains[0].doubts.count[0])
-        if doubts == 0:
+        before = cost
+        chains = _new_chains(compatibility, columns, best, seed, number)
+        moves = moves_per_doubt * int(chains[0].doubts.count[0])
+        if moves == 0:
             return
-        moves = max(LEAST_MOVES, MOVES_PER_DOUBT * doubts * 2**effort)
-        for part in range(PARTS):
-            bounds = (moves * part // PARTS, moves * (part + 1) // PARTS)
+        for bounds in _parts(moves):
 
             def advance(begin: int, end: int, bounds: tuple[int, int] = bounds) -> None:
-                for index in range(begin, end):
-                    heat = unit * TEMPERATURES[index]
-                    anneal(compatibility, columns, chains[index], *bounds, moves, heat)
+                for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
+                    anneal(compatibility, columns, chain, *bounds, moves, unit * temperature)
 
             threads.run(len(chains), advance)
-            gains = np.array([chain.costs for chain in chains])
-            index = int(np.argmin(gains[:, 1]))
-            if start_cost + gains[index, 1] < cost - LEAST_GAIN:
-                best = np.empty_like(start)
-                best_grid(chains[index], columns, best)
-                cost = cost_of_grid(compatibility.features, columns, best)
-            yield Refinement(best, cost, float(start_cost + gains[:, 0].mean()), number, part + 1)
-        gained = cost < start_cost - LEAST_GAIN
+            found = [_grid_of(chain, columns) for chain in chains]
+            best = _merged(compatibility, columns, best, found)
+            cost = cost_of_grid(features, columns, best)
+            mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
+            yield Refinement(best, cost, mean_cost, number)
+        if cost >= before - LEAST_GAIN:
+            moves_per_doubt *= 2
 
 
 def _new_chains(
     compatibility: Compatibility, columns: int, grid: NDArray[np.int32], seed: int, number: int
 ) -> list[Chain]:
     pieces = len(grid)
-    bits = max(0, min(int(MOST_ENTRIES / (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
+    bits = max(0, min((MOST_ENTRIES // (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
     return [
         new_chain(compatibility.buddies, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
         for index in range(len(TEMPERATURES))
     ]
+
+
+def _parts(moves: int) -> Iterator[tuple[int, int]]:
+    parts = ceil(moves / PART_MOVES)
+    for part in range(parts):
+        yield moves * part // parts, moves * (part + 1) // parts
+
+
+def _grid_of(chain: Chain, columns: int) -> NDArray[np.int32]:
+    grid = np.empty(len(chain.board.places), dtype=np.int32)
+    copy_grid(chain.board, columns, grid)
+    return grid
+
+
+def _merged(
+    compatibility: Compatibility, columns: int, grid: NDArray[np.int32], others: list[NDArray[np.int32]]
+) -> NDArray[np.int32]:
+    best, memory = grid.copy(), new_memory(len(grid), 0)
+    for other in others:
+        merge(compatibility.features, columns, best, other, memory, LEAST_GAIN)
+    return best
 
 
 def cost_unit(compatibility: Compatibility) -> float:
