@@ -39,6 +39,47 @@ def lab_dissimilarities(pieces):
     return costs
 
 
+# Gallagher's dummy gradients, in levels: none, all channels up, all down, and each channel up and down.
+DUMMIES = np.array([[0, 0, 0], [1, 1, 1], [-1, -1, -1], *np.eye(3), *-np.eye(3)])
+
+
+def _line(piece, direction, depth):
+    """The line of a piece `depth` pixels in from a side, or as far in as there is one: (length, 3)."""
+    turned = {RIGHT: piece.swapaxes(0, 1)[::-1], DOWN: piece[::-1], LEFT: piece.swapaxes(0, 1), UP: piece}[direction]
+    return turned[min(depth, len(turned) - 1)].astype(np.float64)
+
+
+def _form(differences, gradients, dummy_weight=1):
+    """The sum of squared Mahalanobis lengths, by the covariance of gradients with the dummies among them."""
+    inverse = np.linalg.inv(np.cov(np.concatenate([gradients, np.sqrt(dummy_weight) * DUMMIES]).T))
+    return sum(difference @ inverse @ difference for difference in differences)
+
+
+def mgc_cost(piece, other, direction):
+    """Gallagher's (2012) for two colour pieces of 0 to 255: the root of both directions' Mahalanobis distances."""
+    total = 0.0
+    for one, two, towards in ((piece, other, direction), (other, piece, (direction + 2) % 4)):
+        gradients = _line(one, towards, 0) - _line(one, towards, 1)
+        across = _line(two, (towards + 2) % 4, 0) - _line(one, towards, 0)
+        total += _form(across - gradients.mean(axis=0), gradients)
+    return np.sqrt(total)
+
+
+def midline_cost(piece, other, direction, reach, dummy_weight):
+    """Both lines continued by their gradients should meet, and not change against each other along the seam."""
+    ends = []
+    for one, towards in ((piece, direction), (other, (direction + 2) % 4)):
+        last = _line(one, towards, 0)
+        gradients = last - _line(one, towards, 1)
+        ends.append((last + reach * gradients, gradients, np.diff(last, axis=0)))
+    (line, *_), (other_line, *_) = ends
+    across = other_line - line
+    total = sum(
+        _form(across, gradients, dummy_weight) + _form(np.diff(across, axis=0), along) for _, gradients, along in ends
+    )
+    return total ** (3 / 8)
+
+
 def all_costs(features):
     """Costs of every pair from fixed-point features: costs[piece, direction, other], exactly as integers squared."""
     n = len(features) // 4
@@ -93,10 +134,52 @@ def grid_cost(squares, grid, scale):
     return total
 
 
-def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0):
+def merged(squares, grid, other):
+    """Of every region where two arrangements differ the cheaper version; no matter what, the first's where equal.
+
+    A region grows from a cell: by cells beside it that differ too, and by where its pieces lie in the other.
+    """
+    result = grid.copy()
+    left = {tuple(cell) for cell in np.argwhere(grid != other).tolist()}
+    while left:
+        region, new = set(), {min(left)}
+        while new:
+            region |= new
+            pieces = {int(one[cell]) for cell in new for one in (grid, other)}
+            beside = {(row + down, column + right) for row, column in new for down, right in STEPS.values()}
+            moved = {cell for cell in left if int(grid[cell]) in pieces or int(other[cell]) in pieces}
+            new = ((beside & left) | moved) - region
+        changed = result.copy()
+        for cell in region:
+            changed[cell] = other[cell]
+        if grid_cost(squares, changed, 1.0) < grid_cost(squares, result, 1.0) - 1e-6:
+            result = changed
+        left -= region
+    return result
+
+
+def fittest_for_cell(neighbours, free, costs, lists, looked_at):
+    """The free piece that fits a cell's neighbours best, of the first free candidates of each; or None.
+
+    `neighbours` says which piece lies beside the cell in a direction, seen from the cell.
+    """
+    judged = []
+    for direction, neighbour_piece in neighbours.items():
+        towards_cell = (direction + 2) % 4
+        found = [side // 4 for side in lists[4 * neighbour_piece + towards_cell] if side // 4 in free]
+        judged += found[:looked_at]
+    return min(
+        judged,
+        key=lambda piece: sum(costs[piece, towards, other] for towards, other in neighbours.items()),
+        default=None,
+    )
+
+
+def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0, for_cell=None):
     """Algorithm 2 as the paper tells it: look at every boundary again before every placement.
 
-    Returns the child and the placements in each phase.
+    With `for_cell`, a function of a cell's neighbours and the free pieces, that chooses the greedy ones; where it finds
+    none, any is taken. Returns the child and the placements in each phase.
     """
     rows, columns = first.shape
     n = rows * columns
@@ -119,6 +202,7 @@ def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=N
         else:
             phase, (cell, piece, direction) = 2, rng.choice(boundaries)
             chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
+            chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng.randrange(n)) if for_cell else chosen
         if phase != 1:
             once = mutant_from is not None and len(kernel) >= mutant_from
             if once or rng.random() < mutation_rate:
@@ -130,6 +214,14 @@ def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=N
     for (row, column), piece in kernel.items():
         child[row - top, column - left] = piece
     return child, phases
+
+
+def _chosen_for_cell(kernel, cell, free, for_cell, drawn):
+    """What `for_cell` chooses, or the first free piece from the one drawn on."""
+    row, column = cell
+    beside = {d: kernel.get((row + down, column + right)) for d, (down, right) in STEPS.items()}
+    chosen = for_cell({d: other for d, other in beside.items() if other is not None}, free)
+    return chosen if chosen is not None else min(free, key=lambda piece: (piece < drawn, piece))
 
 
 def _boundaries(kernel, rows, columns):

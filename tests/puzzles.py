@@ -4,6 +4,7 @@ import numpy as np
 
 from jigsolve import Puzzle
 from jigsolve.compatibility.candidates import find_candidates
+from jigsolve.compatibility.costs import Seams, squared_distance
 from jigsolve.threads import Threads
 
 
@@ -32,3 +33,23 @@ def random_features(rng, pieces, length=20, low=-1000, high=1000):
 def compatibility_of(features, keep=32):
     with Threads(2) as threads:
         return find_candidates(features, keep, threads)
+
+
+def random_pieces(rng, pieces, width=4, height=None, levels=256):
+    """A puzzle without meaning in one row, of colours from 0 to levels - 1."""
+    pixels = rng.integers(0, levels, size=(pieces, height or width, width, 3)).astype(np.uint8)
+    return Puzzle(pixels, 1, pieces)
+
+
+def squares_of(features):
+    """What the costs of all pairs are roots of, one by one: squares[piece, direction, other]."""
+    sides = features.lines if isinstance(features, Seams) else features
+    pieces = len(sides) // 4
+    squares = np.zeros((pieces, 4, pieces))
+    for piece in range(pieces):
+        for direction in range(4):
+            for other in range(pieces):
+                squares[piece, direction, other] = squared_distance(
+                    features, 4 * piece + direction, 4 * other + (direction ^ 2)
+                )
+    return squares

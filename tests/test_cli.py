@@ -29,7 +29,9 @@ from tests.encoders import SHORT, by_pillow, noise, png, png_header_only, tiff
 
 PIECE = 40
 # Few and quick, and still enough for 20 pieces.
-QUICK = ("--population", 20, "--generations", 4)
+QUICK = ("--population", 20, "--generations", 4, "--effort", 1)
+# Goes on until it is stopped.
+ENDLESS = ("--population", 200, "--generations", 100_000, "--patience", 0)
 OUTPUTS = ("-o", "s.png", "--json", "r.json", "--history", "h.csv", "--animation", "a.gif", "--plot", "c.png")
 OUTPUT_NAMES = OUTPUTS[1::2]
 ENVIRONMENT = {
@@ -119,8 +121,8 @@ def test_cut_solve_and_score_make_a_round_trip(run, folder, compiled):
     solved = run("solve", "p.png", "--seed", 3, *QUICK, *OUTPUTS)
     assert solved.returncode == 0
     assert "detected piece size: 40x40 pixels (--piece-size overrides it)\n" in solved.stderr
-    assert "generation 4/4: cost " in solved.stderr
-    assert solved.stdout.startswith("20 pieces, 4 rows x 5 columns, preset paper, seed 3\n")
+    assert "generation 4: cost " in solved.stderr
+    assert solved.stdout.startswith("20 pieces, 4 rows x 5 columns, preset best, seed 3\n")
     assert solved.stdout.endswith("wrote s.png, r.json, h.csv, a.gif, c.png\n")
 
     score = run("score", "r.json", "t.json")
@@ -147,6 +149,28 @@ def test_cut_solve_and_score_make_a_round_trip(run, folder, compiled):
         assert chart.size == (960, 720)
 
 
+def test_what_is_in_doubt_is_refined(run, folder, compiled):
+    done = run(
+        "solve", "puzzle.png", "--piece-size", 20, "--population", 6, "--generations", 1, "--effort", 1, *OUTPUTS
+    )
+    assert done.returncode == 0
+    assert "generation 1: cost " in done.stderr
+    assert re.search(r"refining, part \d+: cost [\d.,]+, mean [\d.,]+\n", done.stderr)
+    assert "after 1 generation (no improvement in a round of refinement)\n" in done.stdout
+    result = json.loads((folder / "r.json").read_text())
+    assert (result["generations"], result["stopped"]) == (1, "no improvement in a round of refinement")
+    assert result["seconds"]["total"] > result["seconds"]["refine"] > 0
+    history = from_csv((folder / "h.csv").read_text())
+    assert [generation.number for generation in history if generation.stage == "evolve"] == [0, 1]
+    assert [generation.number for generation in history] == list(range(len(history)))
+    assert history[-1].stage == "refine"
+    assert history[-1].best_cost == result["cost"] < history[1].best_cost
+    with Image.open(folder / "a.gif") as animation:
+        assert animation.n_frames == 1 + sum(generation.stale == 0 for generation in history)
+    with Image.open(folder / "c.png") as chart:
+        assert chart.size == (960, 720)
+
+
 def test_the_seed_and_the_parameters_reach_the_solver(run, folder, compiled):
     options = ("--population", 12, "--generations", 3, "--elites", 2, "--mutation-rate", 0.5, "--selection", "window")
     more = ("--mutation-unit", "placement", "--candidates", 5, "--threads", 2, "--measure", "lab", "--preset", "paper")
@@ -154,6 +178,7 @@ def test_the_seed_and_the_parameters_reach_the_solver(run, folder, compiled):
     result = json.loads((folder / "r.json").read_text())
     expected = solve_function(
         Puzzle.from_image(folder / "puzzle.png", PIECE),
+        "paper",
         seed=5,
         population=12,
         generations=3,
@@ -168,6 +193,35 @@ def test_the_seed_and_the_parameters_reach_the_solver(run, folder, compiled):
     assert read_record(folder / "r.json").arrangement == expected.arrangement
 
 
+def test_the_parameters_of_the_default_preset_reach_the_solver(run, folder, compiled):
+    options = ("--population", 12, "--generations", 9, "--patience", 2, "--effort", 2, "--greedy", "side")
+    more = ("--measure", "mgc", "--candidates", 6, "--piece-size", 20)
+    assert run("solve", "puzzle.png", "-o", "s.png", "--json", "r.json", *options, *more).returncode == 0
+    result = json.loads((folder / "r.json").read_text())
+    expected = solve_function(
+        Puzzle.from_image(folder / "puzzle.png", 20),
+        population=12,
+        generations=9,
+        patience=2,
+        effort=2,
+        greedy="side",
+        measure="mgc",
+        candidates=6,
+    )
+    assert result["preset"] == "best"
+    assert result["parameters"] == expected.parameters.to_dict()
+    assert result["cost"] == expected.cost
+    assert read_record(folder / "r.json").arrangement == expected.arrangement
+
+
+def test_the_preset_paper_counts_to_the_end(run, folder, compiled):
+    done = run("solve", "puzzle.png", "-o", "s.png", "--preset", "paper", "--population", 20, "--generations", 4)
+    assert "generation 4/4: cost " in done.stderr
+    assert "refining" not in done.stderr
+    assert "preset paper" in done.stdout
+    assert "after 4 generations (reached 4 generations)" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -176,7 +230,7 @@ def test_the_seed_and_the_parameters_reach_the_solver(run, folder, compiled):
     ],
 )
 def test_stopping_rules_stop(run, folder, compiled, options, reason):
-    many = ("--population", 20, "--generations", 1_000_000)
+    many = ("--population", 20, "--generations", 1_000_000, "--patience", 0)
     done = run("solve", "puzzle.png", "-o", "s.png", "--json", "r.json", *many, *options)
     assert done.returncode == 0
     assert json.loads((folder / "r.json").read_text())["stopped"] == reason
@@ -354,6 +408,7 @@ def test_parameters_that_make_no_sense_are_refused(problems_with_refusals):
         ([*solve, "--population", 10**18], "population must be a whole number from 2 to 2147483648"),
         ([*solve, "--generations", -1], "generations must be"),
         ([*solve, "--mutation-rate", "nan"], "mutation_rate is a chance from 0 to 1"),
+        ([*solve, "--effort", 11], "effort must be a whole number from 0 to 10, not 11"),
         ([*solve, "--threads", 0], "0 is not in the range x>=1"),
         ([*solve, "--seed", -1], "-1 is not in the range"),
         ([*solve, "--max-seconds", 0], "must be more than 0 seconds, not 0.0"),
@@ -501,9 +556,9 @@ def start(folder, compiled):
     """Starts a long solve and returns when it has shown a line that begins with some words."""
     processes = []
 
-    def start_and_wait(words):
+    def start_and_wait(words, *options):
         process = subprocess.Popen(
-            command("solve", "puzzle.png", *OUTPUTS, "--population", 200, "--generations", 100_000),
+            command("solve", "puzzle.png", *OUTPUTS, *(options or ENDLESS)),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -535,6 +590,20 @@ def test_ctrl_c_writes_the_best_so_far_and_says_so(start, folder):
     assert np.array_equal(read_picture(folder / "s.png").pixels, read_picture(folder / "photo.png").pixels)
     for name in ("a.gif", "c.png"):
         Image.open(folder / name).close()
+
+
+def test_ctrl_c_in_the_refinement_writes_the_best_so_far_and_says_so(start, folder):
+    # So many pieces and so much effort take minutes.
+    process = start("refining, part ", "--piece-size", 10, "--generations", 0, "--effort", 10)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "after 0 generations (interrupted)" in output
+    assert "Traceback" not in errors
+    history = from_csv((folder / "h.csv").read_text())
+    assert history[-1].stage == "refine"
+    result = json.loads((folder / "r.json").read_text())
+    assert (result["stopped"], result["cost"]) == ("interrupted", history[-1].best_cost)
 
 
 def test_a_kill_leaves_nothing(start, folder, prepared):
@@ -596,11 +665,12 @@ def test_too_little_memory_is_said(monkeypatch, capsys, folder):
     assert re.fullmatch(r"jigsolve: there is not enough memory .*--population.*\n", capsys.readouterr().err)
 
 
-def test_a_terminal_even_a_narrow_one_shows_the_generations_live(folder, compiled):
+def shown_on_a_terminal(folder, *preset):
+    """What a solve of at most 300 generations draws on a terminal of 40 columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 40, 0, 0))
     process = subprocess.Popen(
-        command("solve", "puzzle.png", "-o", "s.png", "--population", 100, "--generations", 300),
+        command("solve", "puzzle.png", "-o", "s.png", "--population", 100, "--generations", 300, *preset),
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=theirs,
@@ -614,6 +684,21 @@ def test_a_terminal_even_a_narrow_one_shows_the_generations_live(folder, compile
     os.close(ours)
     process.communicate(timeout=60)
     assert process.returncode == 0
+    return shown
+
+
+def test_a_terminal_even_a_narrow_one_shows_the_refinement_live(folder, compiled):
+    shown = shown_on_a_terminal(folder, "--effort", "4", "--piece-size", "20")
+    parts = [int(number) for number in re.findall(rb"refining, part (\d+)", shown)]
+    assert parts == sorted(parts)
+    assert parts[-1] > 1
+    assert b"/300" not in shown
+    assert b"\x1b[2K" in shown
+    assert shown.count(b"\n") < len(parts) + 5
+
+
+def test_a_terminal_even_a_narrow_one_shows_the_generations_live(folder, compiled):
+    shown = shown_on_a_terminal(folder, "--preset", "paper")
     numbers = [int(number) for number in re.findall(rb"generation (\d+)/300", shown)]
     assert numbers == sorted(numbers)
     assert numbers[-1] == 300
@@ -653,12 +738,21 @@ def test_a_doubtful_result_and_a_blurring_format_are_said(run, folder):
     pixels = np.random.default_rng(1).integers(0, 256, size=(160, 200, 3)).astype(np.uint8)
     write_picture(folder / "noise.png", Picture(pixels))
     assert "JPEG blurs the seams" in run("cut", "noise.png", "-o", "p.jpg", "--piece-size", PIECE).stderr
-    doubtful = run("solve", "p.jpg", "-o", "s.png", "--piece-size", PIECE, "--population", 20, "--generations", 1)
-    assert "expect mistakes" in doubtful.stderr
+    for options in (("--effort", 1), ("--preset", "paper")):
+        solve = ("solve", "p.jpg", "-o", "s.png", "--piece-size", PIECE, "--population", 20, "--generations", 1)
+        assert "expect mistakes" in run(*solve, *options, "--force").stderr
 
 
-def test_help_tells_the_values_of_the_preset(run):
-    assert "[paper: 1000]" in run("solve", "--help").stdout
+def test_a_result_that_is_certain_is_not_called_doubtful(run):
+    done = run("solve", "puzzle.png", "-o", "s.png", *QUICK)
+    assert done.returncode == 0
+    assert "expect mistakes" not in done.stderr
+
+
+def test_help_tells_the_values_of_the_presets(run):
+    text = " ".join(run("solve", "--help").stdout.split())
+    assert "[best: 200, paper: 1000]" in text
+    assert "[best: midline, paper: lab]" in text
 
 
 def test_tiles_can_be_cut_and_solved(run, folder):

@@ -11,7 +11,6 @@ from jigsolve import Arrangement, Generation, Parameters, Progress
 from jigsolve import display as display_module
 from jigsolve.display import Display, decoders_silenced
 
-
 HUNDRED = Parameters(generations=100)
 PATIENT = Parameters(generations=100, patience=4)
 REFINED = Parameters(generations=100, effort=1)

@@ -3,12 +3,26 @@ import json
 import pytest
 
 from jigsolve import PRESETS, InputError, Parameters
-from jigsolve.parameters import parameters_of
+from jigsolve.parameters import DEFAULT_PRESET, parameters_of
 
 
 def test_the_preset_paper_is_the_papers():
     paper = PRESETS["paper"]
     assert (paper.population, paper.generations, paper.elites, paper.mutation_rate) == (1000, 100, 4, 0.05)
+    assert (paper.selection, paper.greedy, paper.measure) == ("inverse", "side", "lab")
+    assert (paper.patience, paper.effort) == (0, 0)
+
+
+def test_the_default_preset_refines():
+    best = PRESETS[DEFAULT_PRESET]
+    assert DEFAULT_PRESET == "best"
+    assert (best.greedy, best.measure) == ("cell", "midline")
+    assert best.patience > 0
+    assert best.effort > 0
+
+
+def test_the_defaults_of_single_parameters_are_the_papers():
+    assert Parameters() == PRESETS["paper"]
 
 
 def test_what_is_given_replaces_and_none_leaves():
@@ -19,10 +33,17 @@ def test_what_is_given_replaces_and_none_leaves():
 def test_zero_is_a_value_and_not_left_out():
     parameters = parameters_of("paper", elites=0, generations=0, mutation_rate=0.0)
     assert (parameters.elites, parameters.generations, parameters.mutation_rate) == (0, 0, 0.0)
+    unrefined = parameters_of("best", patience=0, effort=0)
+    assert (unrefined.patience, unrefined.effort) == (0, 0)
+
+
+@pytest.mark.parametrize("effort", [0, 1, 10])
+def test_efforts_from_none_to_most_are_taken(effort):
+    assert Parameters(effort=effort).effort == effort
 
 
 def test_an_unknown_preset_is_refused_with_those_there_are():
-    with pytest.raises(InputError, match="there is no preset 'fast'; there are paper"):
+    with pytest.raises(InputError, match="there is no preset 'fast'; there are best, paper"):
         parameters_of("fast")
 
 
@@ -42,6 +63,11 @@ def test_an_unknown_parameter_is_refused():
         ("generations", -1),
         ("elites", -1),
         ("candidates", 0),
+        ("patience", -1),
+        ("effort", -1),
+        ("effort", 11),
+        ("effort", 2.5),
+        ("greedy", "edge"),
         ("mutation_rate", -0.1),
         ("mutation_rate", 1.1),
         ("mutation_rate", float("nan")),

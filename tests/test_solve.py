@@ -1,3 +1,4 @@
+import itertools
 import json
 import os
 import subprocess
@@ -11,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve import (
+    PRESETS,
     Arrangement,
     InputError,
+    MaxGenerations,
     MaxSeconds,
     NoImprovement,
     Puzzle,
+    arrangement_cost,
     sample_picture,
     score,
     solve,
@@ -23,10 +27,12 @@ from jigsolve import (
 )
 from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.solve import MEASURES
 from tests import naive
-from tests.puzzles import drawing, drawn_puzzle
+from tests.puzzles import drawing, drawn_puzzle, squares_of
 
-QUICK = {"population": 30, "generations": 8}
+QUICK = {"population": 30, "generations": 8, "effort": 1}
+PRESET_NAMES = list(PRESETS)
 
 
 def trajectory(result):
@@ -34,9 +40,23 @@ def trajectory(result):
     return result.arrangement.grid.tolist(), [replace(generation, seconds=0.0) for generation in result.history]
 
 
-def test_a_photograph_is_put_back_together():
+def stages(result):
+    return [generation.stage for generation in result.history]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_photograph_is_put_back_together(seed):
+    puzzle, truth = Puzzle.from_image(sample_picture(), 50, crop=True).shuffled(seed=3)
+    result = solve(puzzle, seed=seed)
+    assert score(result.arrangement, truth).perfect
+    assert result.puzzle is puzzle
+    assert result.preset == "best"
+    np.testing.assert_array_equal(result.to_image().pixels, sample_picture().pixels[:, :500])
+
+
+def test_a_photograph_is_put_back_together_as_in_the_paper():
     puzzle, truth = Puzzle.from_image(sample_picture(), 64, crop=True).shuffled(seed=3)
-    result = solve(puzzle, population=200, generations=20)
+    result = solve(puzzle, "paper", population=200, generations=20)
     assert score(result.arrangement, truth).perfect
     assert result.puzzle is puzzle
     assert result.generations == 20
@@ -44,16 +64,21 @@ def test_a_photograph_is_put_back_together():
     np.testing.assert_array_equal(result.to_image().pixels, sample_picture().pixels[:576, :512])
 
 
-def test_the_same_seed_gives_the_same_trajectory_on_any_number_of_threads():
+@pytest.mark.parametrize("preset", PRESET_NAMES)
+def test_the_same_seed_gives_the_same_trajectory_on_any_number_of_threads(preset):
     puzzle, _ = drawn_puzzle(6, 7).shuffled(seed=1)
-    results = [trajectory(solve(puzzle, seed=5, threads=threads, **QUICK)) for threads in (1, 2, 4)]
+    results = [trajectory(solve(puzzle, preset, seed=5, threads=threads, **QUICK)) for threads in (1, 2, 4)]
     assert results[0] == results[1] == results[2]
-    assert trajectory(solve(puzzle, seed=6, **QUICK)) != results[0]
+    assert trajectory(solve(puzzle, preset, seed=6, **QUICK)) != results[0]
+    assert results[0][1][-1].stage == "refine"
 
 
 def test_the_number_of_candidates_changes_only_the_time():
     puzzle, _ = drawn_puzzle(6, 7).shuffled(seed=1)
-    few, many = (trajectory(solve(puzzle, candidates=candidates, **QUICK)) for candidates in (1, 41))
+    few, many = (
+        trajectory(solve(puzzle, "paper", population=30, generations=8, candidates=candidates))
+        for candidates in (1, 41)
+    )
     assert few == many
 
 
@@ -65,22 +90,43 @@ def test_two_solves_at_once_do_not_meet():
     assert together == alone
 
 
+SMALL = (st.integers(1, 5), st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**64 - 1))
+
+
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**64 - 1))
+@given(*SMALL)
 def test_any_small_puzzle_ends_with_every_piece_once_and_the_recomputed_cost(rows, columns, width, height, seed):
     puzzle, _ = drawn_puzzle(rows, columns, width, height).shuffled(seed=2)
-    result = solve(puzzle, seed=seed, population=6, generations=3, elites=2)
+    result = solve(puzzle, "paper", seed=seed, population=6, generations=3, elites=2)
     assert sorted(result.arrangement.grid.ravel()) == list(range(rows * columns))
     squares = naive.all_costs(lab_features(puzzle))
     assert result.cost == pytest.approx(naive.grid_cost(squares, result.arrangement.grid, SCALE), rel=1e-5, abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(*SMALL, st.sampled_from(["lab", "mgc", "midline"]))
+def test_refined_any_small_puzzle_has_every_piece_once_and_the_cost_of_its_pairs(
+    rows, columns, width, height, seed, measure
+):
+    puzzle, _ = drawn_puzzle(rows, columns, width, height).shuffled(seed=2)
+    result = solve(puzzle, seed=seed, population=6, generations=3, elites=2, effort=1, measure=measure)
+    grid = result.arrangement.grid
+    assert sorted(grid.ravel()) == list(range(rows * columns))
+    assert result.cost == arrangement_cost(puzzle, result.arrangement, measure)
+    squares, power = squares_of(MEASURES[measure](puzzle)), 3 / 8 if measure == "midline" else 1 / 2
+    scale = SCALE if measure == "lab" else 1.0
+    pairs = [*zip(grid[:, :-1].flat, [0] * grid.size, grid[:, 1:].flat, strict=False)]
+    pairs += zip(grid[:-1].flat, [1] * grid.size, grid[1:].flat, strict=False)
+    expected = sum(squares[pair] ** power / scale for pair in pairs)
+    assert result.cost == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (2, 1), (1, 12), (12, 1)])
 def test_frames_of_one_row_or_column(rows, columns):
     photo = sample_picture().pixels[100 : 100 + 40 * rows, : 40 * columns]
     puzzle, truth = Puzzle.from_array(photo, 40).shuffled(seed=4)
-    result = solve(puzzle, population=100, generations=10)
-    assert score(result.arrangement, truth).perfect
+    assert score(solve(puzzle, effort=1).arrangement, truth).perfect
+    assert score(solve(puzzle, "paper", population=100, generations=10).arrangement, truth).perfect
 
 
 def test_identical_pieces_are_no_trouble():
@@ -95,10 +141,11 @@ def test_a_picture_of_one_colour_costs_nothing():
     assert result.history[-1].mean_cost == 0
 
 
+@pytest.mark.parametrize("preset", PRESET_NAMES)
 @pytest.mark.parametrize("elites", [0, 1, 29])
-def test_the_best_cost_never_rises(elites):
+def test_the_best_cost_never_rises(elites, preset):
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
-    result = solve(puzzle, elites=elites, **QUICK)
+    result = solve(puzzle, preset, elites=elites, **QUICK)
     costs = [generation.best_cost for generation in result.history]
     assert costs == sorted(costs, reverse=True)
     assert result.cost == costs[-1]
@@ -106,7 +153,8 @@ def test_the_best_cost_never_rises(elites):
 
 def test_the_history_counts_generations_shares_and_staleness():
     puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
-    result = solve(puzzle, population=100, generations=12)
+    result = solve(puzzle, "paper", population=100, generations=12)
+    assert set(stages(result)) == {"evolve"}
     assert [generation.number for generation in result.history] == list(range(13))
     first, *bred = result.history
     assert (first.agreed_share, first.buddy_share, first.greedy_share) == (0, 0, 0)
@@ -117,9 +165,118 @@ def test_the_history_counts_generations_shares_and_staleness():
     assert bred[0].greedy_share > bred[-1].greedy_share
 
 
+def test_the_history_goes_on_in_the_refinement():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    result = solve(puzzle, **QUICK)
+    assert [generation.number for generation in result.history] == list(range(len(result.history)))
+    evolved = stages(result).count("evolve")
+    assert stages(result) == evolved * ["evolve"] + (len(result.history) - evolved) * ["refine"]
+    assert result.generations == evolved - 1
+    for before, after in itertools.pairwise(result.history):
+        assert after.stale == (0 if after.best_cost < before.best_cost else before.stale + 1)
+        assert after.seconds >= before.seconds
+    for generation in result.history[evolved:]:
+        assert (generation.agreed_share, generation.buddy_share, generation.greedy_share) == (0, 0, 0)
+        assert generation.mean_cost >= generation.best_cost * (1 - 1e-6)
+    assert result.stopped == "no improvement in a round of refinement"
+
+
+@pytest.mark.parametrize(("patience", "generations"), [(0, 30), (2, 200), (5, 200)])
+def test_patience_ends_evolution(patience, generations):
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    result = solve(puzzle, population=30, generations=generations, patience=patience, effort=0)
+    if patience == 0:
+        assert (result.generations, result.stopped) == (30, "reached 30 generations")
+    else:
+        assert result.generations < 200
+        assert result.stopped == f"no improvement for {patience} generations"
+        assert result.history[-1].stale == patience
+
+
+def test_without_effort_nothing_is_refined():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    refined, unrefined = (solve(puzzle, **(QUICK | {"effort": effort})) for effort in (1, 0))
+    assert set(stages(unrefined)) == {"evolve"}
+    assert "refine" not in unrefined.seconds
+    assert refined.seconds["refine"] > 0
+    # What comes before is the same.
+    assert trajectory(refined)[1][: len(unrefined.history)] == trajectory(unrefined)[1]
+    assert refined.cost <= unrefined.cost
+
+
+def test_refinement_goes_further_than_evolution():
+    puzzle, _ = drawn_puzzle(6, 7).shuffled(seed=1)
+    result = solve(puzzle, population=6, generations=1, effort=1)
+    evolved = [generation.best_cost for generation in result.history if generation.stage == "evolve"]
+    assert result.cost < 0.9 * evolved[-1]
+
+
+def in_refinement(count):
+    """Tells the `count`-th part of the refinement."""
+    numbers = itertools.count(1)
+    return lambda generation: generation.stage == "refine" and next(numbers) == count
+
+
+def test_a_callback_can_stop_the_refinement():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    seen, reached = [], in_refinement(3)
+
+    def callback(progress):
+        seen.append(progress)
+        return reached(progress.generation)
+
+    result = solve(puzzle, callback=callback, **QUICK)
+    assert result.stopped == "stopped by the callback"
+    assert stages(result).count("refine") == 3
+    assert tuple(progress.generation for progress in seen) == result.history
+    assert seen[-1].best == result.arrangement
+    assert result.cost == arrangement_cost(puzzle, result.arrangement)
+    assert result.seconds["refine"] > 0
+
+
+def test_a_rule_can_stop_the_refinement():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    reached = in_refinement(2)
+    result = solve(puzzle, stop=lambda generation: "enough" if reached(generation) else None, **QUICK)
+    assert result.stopped == "enough"
+    assert stages(result).count("refine") == 2
+
+
+def test_a_rule_that_stops_evolution_stops_the_run():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    result = solve(puzzle, stop=MaxGenerations(2), **QUICK)
+    assert (result.generations, result.stopped) == (2, "reached 2 generations")
+    assert set(stages(result)) == {"evolve"}
+
+
+def test_a_time_limit_ends_the_refinement():
+    puzzle, _ = drawn_puzzle(6, 7).shuffled(seed=1)
+    # Evolution takes a moment; with so much effort refinement takes many.
+    result = solve(puzzle, population=6, generations=1, effort=10, stop=MaxSeconds(0.5))
+    assert result.stopped == "reached 0.5 seconds"
+    assert result.history[-1].stage == "refine"
+    assert all(generation.seconds < 0.5 for generation in result.history[:-1])
+
+
+def test_an_interrupt_in_the_refinement_returns_the_best_so_far():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    reached, seen = in_refinement(2), []
+
+    def interrupt(progress):
+        seen.append(progress.best)
+        if reached(progress.generation):
+            raise KeyboardInterrupt
+
+    result = solve(puzzle, callback=interrupt, **QUICK)
+    assert result.stopped == "interrupted"
+    assert stages(result).count("refine") == 2
+    assert result.arrangement == seen[-1]
+    assert result.cost == arrangement_cost(puzzle, result.arrangement)
+
+
 def test_no_improvement_counts_afresh_after_every_improvement():
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
-    result = solve(puzzle, population=60, generations=200, stop=NoImprovement(4))
+    result = solve(puzzle, "paper", population=60, generations=200, stop=NoImprovement(4))
     assert result.stopped == "no improvement for 4 generations"
     assert result.history[-1].stale == 4
     assert max(generation.stale for generation in result.history[:-1]) < 4
@@ -127,7 +284,7 @@ def test_no_improvement_counts_afresh_after_every_improvement():
 
 def test_a_time_limit_ends_the_run():
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
-    result = solve(puzzle, generations=10**6, stop=MaxSeconds(0.3))
+    result = solve(puzzle, "paper", generations=10**6, stop=MaxSeconds(0.3))
     assert result.stopped == "reached 0.3 seconds"
     assert result.history[-1].seconds >= 0.3
     assert all(generation.seconds < 0.3 for generation in result.history[:-1])
@@ -177,7 +334,11 @@ def test_an_error_in_a_callback_comes_through():
         ({"threads": 0}, "threads must be at least 1, not 0"),
         ({"mutation_rate": 1.5}, "not 1.5"),
         ({"selection": "tournament"}, "not 'tournament'"),
-        ({"measure": "mgc"}, "not 'mgc'"),
+        ({"measure": "rgb"}, "not 'rgb'"),
+        ({"greedy": "edge"}, "not 'edge'"),
+        ({"patience": -1}, "patience must be a whole number from 0 .*, not -1"),
+        ({"effort": -1}, "effort must be a whole number from 0 to 10, not -1"),
+        ({"effort": 11}, "effort must be a whole number from 0 to 10, not 11"),
     ],
 )
 def test_impossible_options_are_refused_by_name_and_value(options, message):
@@ -188,7 +349,7 @@ def test_impossible_options_are_refused_by_name_and_value(options, message):
 def test_mutation_of_every_placement_keeps_the_population_apart():
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
     calm, wild = (
-        solve(puzzle, population=60, generations=15, mutation_rate=0.5, mutation_unit=unit).history[-1]
+        solve(puzzle, "paper", population=60, generations=15, mutation_rate=0.5, mutation_unit=unit).history[-1]
         for unit in ("child", "placement")
     )
     assert wild.mean_cost > 1.5 * calm.mean_cost
@@ -208,22 +369,38 @@ GOLDEN_GRID = [
 
 def test_golden_run():
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
-    result = solve(puzzle, population=40, generations=6, seed=2026)
+    result = solve(puzzle, "paper", population=40, generations=6, seed=2026)
     assert [generation.best_cost for generation in result.history] == pytest.approx(GOLDEN_COSTS, rel=1e-6)
     assert result.arrangement.grid.tolist() == GOLDEN_GRID
 
 
-KERNEL_MODULES = ("costs.py", "candidates.py", "crossover.py", "population.py", "random.py")
+KERNEL_MODULES = (
+    "costs.py",
+    "candidates.py",
+    "memory.py",
+    "crossover.py",
+    "population.py",
+    "genetic/random.py",
+    "anneal.py",
+    "merge.py",
+    "rounds.py",
+)
 SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
+from jigsolve.refine import rounds
 from tests.puzzles import drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
 results = [
-    solve(p, population=12, generations=4, threads=1, mutation_rate=0.5, mutation_unit=unit, candidates=keep)
+    solve(p, "paper", population=12, generations=4, threads=1, mutation_rate=0.5, mutation_unit=unit, candidates=keep)
     for p, unit, keep in ((puzzle, "child", 1), (puzzle, "placement", 32), (identical, "child", 1))
+]
+rounds.FIRST_MOVES = rounds.LAST_MOVES = 2
+results += [
+    solve(puzzle, population=12, generations=3, threads=1, effort=1, measure=measure, candidates=keep)
+    for measure, keep in (("midline", 1), ("midline", 8), ("mgc", 8))
 ]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """

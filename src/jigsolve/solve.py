@@ -181,7 +181,15 @@ def warm_up() -> None:
     pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
     try:
         results = [
-            solve(Puzzle.from_array(pixels, 1), preset, population=6, generations=1, threads=1) for preset in PRESETS
+            solve(
+                Puzzle.from_array(pixels, 1),
+                preset,
+                population=6,
+                generations=1,
+                effort=min(1, parameters.effort),
+                threads=1,
+            )
+            for preset, parameters in PRESETS.items()
         ]
     except OSError as error:
         raise OutputError(

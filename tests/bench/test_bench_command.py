@@ -17,7 +17,7 @@ from jigsolve.bench.results import read_runs
 from jigsolve.bench.runner import Failure, Task, run_tasks
 from tests.puzzles import drawing
 
-QUICK = ("--piece-size", "8", "--population", "12", "--generations", "3")
+QUICK = ("--piece-size", "8", "--population", "12", "--generations", "3", "--effort", "1")
 
 
 @pytest.fixture
@@ -85,6 +85,14 @@ def test_jobs_side_by_side_give_the_same_rows(images, tmp_path):
         assert done.returncode == 0, done.stderr
     one, two = (without_time(read_runs(tmp_path / f"{jobs}.csv")) for jobs in (1, 2))
     assert one == two
+
+
+def test_costs_are_charted_by_generation_without_the_refinement(images):
+    image = images / "one" / "0.png"
+    run = runner.run_task(Task("one", image, 8, 8, 1, "best", (("effort", 1), ("generations", 3)), None, 1, 1, ""))
+    assert run.refine_seconds > 0
+    assert run.generations == 3
+    assert [entry.partition(":")[0] for entry in run.costs_by_generation.split()] == ["0", "1", "2", "3"]
 
 
 def test_ctrl_c_keeps_the_rows_that_are_done(images, tmp_path):

@@ -21,10 +21,20 @@ def test_wrong_pairs_are_marked_and_right_ones_are_not():
     assert not (marked[:8, 7:9] == MARK).all()
 
 
-def test_a_row_is_enough_to_repeat_its_run(tmp_path):
+@pytest.mark.parametrize(
+    ("preset", "changes", "time_limit"),
+    [
+        ("paper", (("generations", 3), ("population", 10)), None),
+        ("best", (("effort", 1), ("population", 10)), None),
+        # In the middle of evolution, and of the refinement.
+        ("best", (("patience", 0), ("generations", 10_000), ("population", 10)), 0.2),
+        ("best", (("effort", 10), ("generations", 1), ("population", 10)), 0.5),
+    ],
+)
+def test_a_row_is_enough_to_repeat_its_run(tmp_path, preset, changes, time_limit):
     write_picture(tmp_path / "a.png", Picture(drawing(48, 64)))
-    changes = (("generations", 3), ("population", 10))
-    run = run_task(Task("mine", tmp_path / "a.png", 8, 8, 5, "paper", changes, None, 1, 1, ""))
+    run = run_task(Task("mine", tmp_path / "a.png", 8, 8, 5, preset, changes, time_limit, 1, 1, ""))
+    assert (run.stopped == f"reached {time_limit} seconds") == (time_limit is not None)
     result, truth = repeat(run, tmp_path / "a.png")
     assert round(result.cost, 4) == run.cost
     assert round(score(result.arrangement, truth).neighbour, 6) == run.neighbour

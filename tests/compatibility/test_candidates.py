@@ -3,11 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jigsolve import Puzzle
 from jigsolve.compatibility import candidates as module
+from jigsolve.compatibility.candidates import buddied_share
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.products import RELATIVE_SLACK, distance_product, seam_product
+from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from tests import naive
-from tests.puzzles import compatibility_of, drawn_puzzle, random_features
+from tests.puzzles import compatibility_of, drawing, drawn_puzzle, random_features, random_pieces, squares_of
 
 
 def check_against_naive(features, keep):
@@ -56,16 +60,90 @@ def test_any_features(pieces, keep, seed, spread):
     check_against_naive(features, keep)
 
 
+def check_seams_against_brute_force(seams, keep):
+    found = compatibility_of(seams, keep)
+    squares = squares_of(seams)
+    assert found.candidates.tolist() == naive.candidates(squares, keep)
+    assert found.buddies.tolist() == naive.best_buddies(squares)
+
+
+@pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
+@pytest.mark.parametrize("keep", [1, 8, 100])
+def test_seams_of_a_real_puzzle(measure, keep):
+    check_seams_against_brute_force(measure(drawn_puzzle(4, 5)), keep)
+
+
+@pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (2, 1)])
+def test_seams_of_few_pieces(measure, rows, columns):
+    check_seams_against_brute_force(measure(drawn_puzzle(rows, columns)), 4)
+
+
+@pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
+def test_seams_of_identical_and_of_nearly_identical_pieces(measure):
+    tile = drawing(8, 8)
+    check_seams_against_brute_force(measure(Puzzle.from_array(np.tile(tile, (5, 6, 1)), 8)), 4)
+    deep = np.tile(tile.astype(np.uint16) * 257, (5, 6, 1))
+    deep += np.random.default_rng(1).integers(0, 2, size=deep.shape, dtype=np.uint16)
+    check_seams_against_brute_force(measure(Puzzle.from_array(deep, 8)), 4)
+
+
+@pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
+def test_seams_of_more_pieces_than_one_block(monkeypatch, measure):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+    check_seams_against_brute_force(measure(drawn_puzzle(4, 6, 5, 7)), 6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([mgc_seams, midline_seams]),
+    st.integers(2, 14),
+    st.integers(1, 14),
+    st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    st.integers(0, 2**32),
+    st.sampled_from([1, 2, 3, 256]),
+)
+def test_any_seams(measure, pieces, keep, size, seed, levels):
+    puzzle = random_pieces(np.random.default_rng(seed), pieces, *size, levels=levels)
+    check_seams_against_brute_force(measure(puzzle), keep)
+
+
+@pytest.mark.parametrize("seams", [False, True])
+def test_estimates_are_no_further_off_than_they_say(seams):
+    rng = np.random.default_rng(4)
+    features = midline_seams(random_pieces(rng, 12)) if seams else random_features(rng, 12)
+    product = seam_product(features) if seams else distance_product(features)
+    squares = squares_of(features)
+    for piece, direction, other in np.ndindex(squares.shape):
+        one, two = 4 * piece + direction, 4 * other + (direction ^ 2)
+        estimate = product.left[one] @ product.right[two] + product.added[one] + product.added[two]
+        square = squares[piece, direction, other]
+        assert abs(estimate - square) <= product.slack[one] + RELATIVE_SLACK * square
+
+
+def test_the_share_of_buddies_counts_pairs_right_and_down():
+    # 0 1    Buddies: 0 and 1 side by side, 1 above 3, and 2 left of 0, which it is not here.
+    # 2 3
+    buddies = np.full((4, 4), -1, dtype=np.int32)
+    for piece, direction, other in ((0, naive.RIGHT, 1), (1, naive.DOWN, 3), (2, naive.RIGHT, 0)):
+        buddies[piece, direction], buddies[other, direction ^ 2] = other, piece
+    assert buddied_share(buddies, np.array([[0, 1], [2, 3]])) == 0.5
+    assert buddied_share(buddies, np.array([[1, 0], [3, 2]])) == 0.25
+    assert buddied_share(buddies, np.array([[2, 0, 1, 3]])) == pytest.approx(2 / 3)
+    assert buddied_share(buddies[:1], np.array([[0]])) == 1
+
+
 @pytest.mark.parametrize("length", [HEAD, HEAD + 1, 84, 300])
 def test_squared_distances_are_exact_and_end_early_only_above_the_bound(length):
     rng = np.random.default_rng(length)
     features = rng.integers(-(2**24), 2**24, size=(2, length)).astype(np.int32)
-    exact = sum((int(a) - int(b)) ** 2 for a, b in zip(*features, strict=True))
+    # Summed up as integers and rounded once, at the end: above 2^53 floats are sparser than integers.
+    exact = float(sum((int(a) - int(b)) ** 2 for a, b in zip(*features, strict=True)))
     assert squared_distance(features, 0, 1) == exact
-    assert squared_distance_below(features, 0, 1, exact + 1) == exact
+    assert squared_distance_below(features, 0, 1, np.nextafter(exact, np.inf)) == exact
     assert squared_distance_below(features, 0, 1, exact) >= exact
-    assert squared_distance_below(features, 0, 1, 1) >= 1
-    assert cost_of(exact) == np.float32(np.sqrt(float(exact)) / SCALE)
+    assert squared_distance_below(features, 0, 1, 1.0) >= 1
+    assert cost_of(features, exact) == np.float32(np.sqrt(exact) / SCALE)
 
 
 def test_fixed_point_pads_short_rows_and_rounds():

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jigsolve.genetic.crossover import breed, consult, grow, new_workspace
-from jigsolve.genetic.population import grid_cost, new_memory
+from jigsolve.compatibility.memory import new_memory
+from jigsolve.genetic.crossover import (
+    EMPTY,
+    LOOKED_AT,
+    NONE,
+    breed,
+    consult,
+    fittest_for_cell,
+    grow,
+    new_workspace,
+)
+from jigsolve.genetic.population import grid_cost
 from jigsolve.genetic.random import first_state
 from tests import naive
 from tests.puzzles import compatibility_of, random_features
@@ -15,7 +25,7 @@ from tests.puzzles import compatibility_of, random_features
 FRAMES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 
 
-def grow_child(compatibility, first, second, start, seed, mutant_from=None, mutation_rate=0.0):
+def grow_child(compatibility, first, second, start, seed, mutant_from=None, mutation_rate=0.0, bits=0):
     """One child by the kernels, and its placements by phase."""
     rows, columns = first.shape
     work = new_workspace(rows * columns, rows, columns)
@@ -23,7 +33,8 @@ def grow_child(compatibility, first, second, start, seed, mutant_from=None, muta
     consult(first.ravel(), second.ravel(), columns, compatibility.buddies, work.neighbours, work.advice)
     child, phases = np.full(rows * columns, -9, dtype=np.int32), np.zeros(3, dtype=np.int64)
     mutant_from = rows * columns if mutant_from is None else mutant_from
-    grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, child, phases)
+    memory = new_memory(rows * columns, bits)
+    grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, memory, child, phases)
     return child.reshape(rows, columns), phases
 
 
@@ -118,6 +129,84 @@ def test_children_are_distributed_as_the_papers_algorithm_says(rows, columns, mu
         assert abs(expected[outcome] - found[outcome]) <= 5 * deviation + 1, outcome
 
 
+@pytest.mark.parametrize("keep", [1, 32])
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 2), (1, 5)])
+def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(rows, columns, keep):
+    """With one candidate a side the lists run dry, and any free piece is taken."""
+    samples, pieces = 4000, rows * columns
+    rng = np.random.default_rng(rows * 10 + columns)
+    features = random_features(rng, pieces)
+    compatibility, squares = compatibility_of(features, keep), naive.all_costs(features)
+    buddies, lists = naive.best_buddies(squares), naive.candidates(squares, keep)
+    costs = np.sqrt(squares.astype(np.float64))
+    first, second = related_parents(rng, rows, columns, buddies)
+
+    def for_cell(neighbours, free):
+        return naive.fittest_for_cell(neighbours, free, costs, lists, LOOKED_AT)
+
+    python = random.Random(1)
+    expected, found = Counter(), Counter()
+    for seed in range(samples):
+        child, phases = naive.crossover(first, second, squares, buddies, python, for_cell=for_cell)
+        expected[(*child.ravel().tolist(), *phases)] += 1
+        child, phases = grow_child(compatibility, first, second, python.randrange(pieces), seed, bits=5)
+        found[(*child.ravel().tolist(), *phases.tolist())] += 1
+
+    outcomes = expected.keys() | found.keys()
+    assert len(outcomes) > 1
+    for outcome in outcomes:
+        share = (expected[outcome] + found[outcome]) / (2 * samples)
+        deviation = np.sqrt(2 * samples * share * (1 - share))
+        assert abs(expected[outcome] - found[outcome]) <= 5 * deviation + 1, outcome
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(5, 30), st.integers(1, 30), st.integers(0, 2**32), st.sampled_from([1, 2, 5]))
+def test_the_piece_for_a_cell_is_the_obvious_one(pieces, keep, seed, bits):
+    rng = np.random.default_rng(seed)
+    features = random_features(rng, pieces)
+    compatibility, squares = compatibility_of(features, keep), naive.all_costs(features)
+    costs, lists = np.sqrt(squares.astype(np.float64)), naive.candidates(squares, keep)
+    # The middle of 3 x 3 cells, with one to four neighbours.
+    order, beside = rng.permutation(pieces), rng.permutation(4)[: rng.integers(1, 5)]
+    neighbours = {int(direction): int(piece) for direction, piece in zip(beside, order, strict=False)}
+    steps = (1, 3, -1, -3)
+    grid, used = np.full(9, EMPTY), np.zeros(pieces, dtype=np.uint8)
+    for direction, piece in neighbours.items():
+        grid[4 + steps[direction]] = piece
+    used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
+    expected = naive.fittest_for_cell(neighbours, np.flatnonzero(used == 0), costs, lists, LOOKED_AT)
+    entries, lists = new_memory(pieces, bits).entries, compatibility.candidates
+    found = fittest_for_cell(lists, features, grid, steps, 4, used, entries, bits)
+    assert found == (NONE if expected is None else expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(FRAMES, st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([0.0, 0.3]), st.booleans())
+def test_judged_by_cells_every_piece_is_placed_once_and_the_same_again(frame, seed, keep, mutation_rate, alike):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    features = random_features(rng, rows * columns, low=-2 if alike else -1000, high=3 if alike else 1000)
+    compatibility = compatibility_of(features, keep)
+    first, second = random_parents(rng, rows, columns)
+    start = int(rng.integers(rows * columns))
+    child, phases = grow_child(compatibility, first, second, start, seed, mutation_rate=mutation_rate, bits=5)
+    assert sorted(child.ravel()) == list(range(rows * columns))
+    assert phases.sum() == rows * columns - 1
+    for bits in (5, 1):  # However little is remembered.
+        again, _ = grow_child(compatibility, first, second, start, seed, mutation_rate=mutation_rate, bits=bits)
+        assert (again == child).all()
+
+
+def test_the_child_of_equal_parents_is_their_copy_however_cells_are_judged():
+    rng = np.random.default_rng(3)
+    compatibility = compatibility_of(random_features(rng, 20))
+    parent, _ = random_parents(rng, 4, 5)
+    child, phases = grow_child(compatibility, parent, parent.copy(), 7, 1, bits=5)
+    assert (child == parent).all()
+    assert phases.tolist() == [19, 0, 0]
+
+
 def related_parents(rng, rows, columns, buddies):
     """Parents that share relations and contain best buddies, so that every phase is used."""
     wanted = {(p, d, b) for p, row in enumerate(buddies) for d, b in enumerate(row) if b >= 0}
@@ -160,13 +249,13 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     parent = rng.permutation(pieces).astype(np.int32)
     parents = np.zeros((children, 2), dtype=np.int64)
     grids, costs = np.empty((children, pieces), dtype=np.int32), np.empty(children)
-    old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(pieces))]))
+    old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(pieces, 0))]))
     key = np.uint64(1)
-    phases = breed(compatibility, columns, old, parents, 0.25, 0.0, key, key, (grids, costs), 0, children)
+    phases = breed(compatibility, columns, old, parents, 0.25, 0.0, 0, key, key, (grids, costs), 0, children)
     assert phases.sum() == children * (pieces - 1)
     assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
     for index in range(0, children, 97):
-        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(pieces))
+        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(pieces, 0))
     # A mutant differs from its two equal parents unless the random piece happened to be the right one.
     mutants = np.mean((grids != parent).any(axis=1))
     assert 0.17 < mutants < 0.27

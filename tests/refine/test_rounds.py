@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from jigsolve import Puzzle
+from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.seams import mgc_seams, midline_seams
+from jigsolve.genetic.population import cost_of_grid
+from jigsolve.refine.rounds import PLAUSIBLE, cost_unit, refine
+from jigsolve.threads import Threads
+from tests import naive
+from tests.puzzles import compatibility_of, drawing, drawn_puzzle, random_features, squares_of
+
+MEASURES = [lab_features, mgc_seams, midline_seams]
+
+
+def refined(compatibility, columns, grid, effort=1, seed=1, threads=2):
+    """Every part of a refinement."""
+    with Threads(threads) as pool:
+        grid = np.ascontiguousarray(grid, dtype=np.int32)
+        return list(refine(compatibility, columns, grid, effort, seed, pool))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_from_part_to_part_the_cost_never_rises_and_is_that_of_the_arrangement(measure):
+    compatibility = compatibility_of(measure(drawn_puzzle(5, 6)))
+    start = np.random.default_rng(1).permutation(30)
+    parts = refined(compatibility, 6, start)
+    costs = [cost_of_grid(compatibility.features, 6, start.astype(np.int32)), *(part.cost for part in parts)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+    for part in parts:
+        assert sorted(part.grid) == list(range(30))
+        assert part.cost == cost_of_grid(compatibility.features, 6, part.grid)
+        assert part.mean_cost >= part.cost * (1 - 1e-6)
+
+
+def test_what_was_yielded_stays_as_it_was():
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    start = np.random.default_rng(1).permutation(30).astype(np.int32)
+    kept, copies = [], []
+    with Threads(1) as threads:
+        for part in refine(compatibility, 6, start, 1, 1, threads):
+            kept.append(part.grid)
+            copies.append(part.grid.copy())
+    assert [grid.tolist() for grid in kept] == [grid.tolist() for grid in copies]
+    assert start.tolist() == np.random.default_rng(1).permutation(30).tolist()
+
+
+def test_it_ends_when_a_round_brings_nothing():
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    parts = refined(compatibility, 6, np.random.default_rng(1).permutation(30))
+    rounds = [[part.cost for part in parts if part.round == number] for number in range(1, parts[-1].round + 1)]
+    assert len(rounds) > 1
+    assert rounds[-1][-1] == rounds[-2][-1]
+
+
+def test_the_number_of_threads_changes_nothing_and_the_seed_does():
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    start = np.random.default_rng(1).permutation(30)
+
+    def trajectory(**options):
+        parts = refined(compatibility, 6, start, **options)
+        return [(part.grid.tolist(), part.cost, part.mean_cost) for part in parts]
+
+    alone = trajectory(threads=1)
+    assert alone == trajectory(threads=2) == trajectory(threads=4)
+    assert alone != trajectory(threads=1, seed=2)
+
+
+def test_mistakes_in_a_photograph_are_repaired(photo):
+    rows, columns = 6, 6
+    puzzle = Puzzle.from_array(photo.pixels[100 : 100 + 32 * rows, 100 : 100 + 32 * columns], 32)
+    compatibility = compatibility_of(midline_seams(puzzle))
+    grid = np.arange(rows * columns)
+    grid[[1, 8, 20]] = grid[[8, 20, 1]]
+    grid[12:16] = np.roll(grid[12:16], 1)
+    parts = refined(compatibility, columns, grid)
+    assert parts[-1].grid.tolist() == list(range(rows * columns))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (2, 1), (1, 8), (8, 1)])
+def test_the_smallest_frames(rows, columns):
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(rows, columns)))
+    start = np.random.default_rng(3).permutation(rows * columns)
+    for part in refined(compatibility, columns, start):
+        assert sorted(part.grid) == list(range(rows * columns))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("picture", [np.tile(drawing(8, 8), (4, 5, 1)), np.full((32, 40, 3), 77, np.uint8)])
+def test_where_all_pieces_are_alike_there_is_nothing_to_gain(measure, picture):
+    compatibility = compatibility_of(measure(Puzzle.from_array(picture, 8)), 8)
+    assert all((part.grid == np.arange(20)).all() for part in refined(compatibility, 5, np.arange(20)))
+
+
+@pytest.mark.parametrize("keep", [2, 5, 32])
+def test_the_unit_is_what_a_plausible_mistake_costs(keep):
+    features = midline_seams(drawn_puzzle(4, 5))
+    squares = squares_of(features)
+    costs = [
+        np.array([squares[side // 4, side % 4, other // 4] for other in others]) ** (3 / 8)
+        for side, others in enumerate(naive.candidates(squares, keep))
+    ]
+    expected = np.median([each[min(PLAUSIBLE, keep) - 1] - each[0] for each in costs])
+    assert cost_unit(compatibility_of(features, keep)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_without_two_candidates_there_is_no_unit():
+    assert cost_unit(compatibility_of(random_features(np.random.default_rng(1), 2))) == 0
+    assert cost_unit(compatibility_of(random_features(np.random.default_rng(1), 9), 1)) == 0
