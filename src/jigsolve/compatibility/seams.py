@@ -6,7 +6,7 @@ Cooper (2018): each piece is continued, pixel by pixel, towards the middle of th
 differences along the seam are judged too, in units of the differences along each piece's own side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from .sides import outer_lines
 
 # Steps to one of the 256 levels of a channel: 255 of them are 65,535 steps, so that 16 bits a channel stay as they are.
 STEPS = 257
-# Gallagher's dummy gradients, which keep covariances of flat pieces invertible: 0, +-(1,1,1) and +- one in each channel.
+# Gallagher's dummy gradients, which keep covariances of flat pieces invertible: 0, +-(1,1,1), +- one in each channel.
 DUMMIES = 9
 DUMMY_MOMENTS = np.array([[4, 2, 2], [2, 4, 2], [2, 2, 4]])
 
@@ -32,7 +32,10 @@ def mgc_seams(puzzle: Puzzle) -> Seams:
     """Return the features of MGC: its cost is the square root of both directions' forms."""
     return _gather(
         puzzle,
-        [(last, (last - second).mean(axis=1), _inverse_covariance(last - second), None) for last, second in _ends(puzzle)],
+        [
+            (last, (last - second).mean(axis=1), _inverse_covariance(last - second), None)
+            for last, second in _ends(puzzle)
+        ],
         power=4,
     )
 
@@ -65,14 +68,23 @@ def _inverse_covariance(gradients: NDArray[np.int64], dummy_weight: int = 1) -> 
     spread = moments - sums[:, :, np.newaxis] * sums[:, np.newaxis, :] / count
     a, b, c = spread[:, 0, 0], spread[:, 1, 1], spread[:, 2, 2]
     d, e, f = spread[:, 0, 1], spread[:, 0, 2], spread[:, 1, 2]
-    minors = (b * c - f * f, a * c - e * e, a * b - d * d, 2 * (e * f - d * c), 2 * (d * f - b * e), 2 * (d * e - a * f))
+    minors = (
+        b * c - f * f,
+        a * c - e * e,
+        a * b - d * d,
+        2 * (e * f - d * c),
+        2 * (d * f - b * e),
+        2 * (d * e - a * f),
+    )
     determinant = a * minors[0] + 0.5 * (d * minors[3] + e * minors[4])
     return (count - 1) * np.stack(minors, axis=1) / determinant[:, np.newaxis]
 
 
 def _gather(
     puzzle: Puzzle,
-    sides: list[tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64], NDArray[np.float64] | None]],
+    sides: Sequence[
+        tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64], NDArray[np.float64] | None]
+    ],
     power: int,
 ) -> Seams:
     """Lay the (line, mean, across, along) of the four directions side by side."""

@@ -19,8 +19,8 @@ def root_of(parents, cell):
 def merge(features, columns, grid, other, memory, least_gain):
     """Take over into `grid` every region of `other` that is cheaper by more than `least_gain`; return what was gained.
 
-    A region is a set of cells where the two differ. It holds the same pieces in both, and no cell of it lies beside a cell
-    of another region, so that each can be taken or left for itself: the gain is the sum of the regions' gains.
+    A region is a set of cells where the two differ. It holds the same pieces in both, and no cell of it lies beside a
+    cell of another region, so that each can be taken or left for itself: the gain is the sum of the regions' gains.
     """
     entries, bits = memory
     cells = len(grid)
