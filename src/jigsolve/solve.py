@@ -171,7 +171,7 @@ def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure 
 def warm_up() -> None:
     """Compile the kernels, or load them compiled, so that the next solve does not pay for it.
 
-    The first time on a machine this takes some ten seconds; the compiled kernels are kept beside the package.
+    The first time on a machine this takes less than a minute; the compiled kernels are kept beside the package.
 
     Raises
     ------
