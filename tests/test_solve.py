@@ -399,8 +399,8 @@ results = [
 ]
 rounds.FIRST_MOVES = rounds.LAST_MOVES = 2
 results += [
-    solve(puzzle, population=12, generations=3, threads=1, effort=1, measure=measure, candidates=keep)
-    for measure, keep in (("midline", 1), ("midline", 8), ("mgc", 8))
+    solve(p, population=12, generations=3, threads=1, effort=1, measure=measure, candidates=keep)
+    for p, measure, keep in ((puzzle, "midline", 1), (puzzle, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1))
 ]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """

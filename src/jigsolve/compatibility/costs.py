@@ -193,21 +193,21 @@ def _cost(features: Any, square: float) -> Any:
 
 
 @overload(_square, inline="always")
-def _choose_square(features, side, other):
+def _choose_square(features, side, other):  # pragma: no cover
     if isinstance(features, types.Array):
         return lambda features, side, other: _distance_square(features, side, other)
     return lambda features, side, other: _seam_square(features, side, other)
 
 
 @overload(_square_below, inline="always")
-def _choose_square_below(features, side, other, bound):
+def _choose_square_below(features, side, other, bound):  # pragma: no cover
     if isinstance(features, types.Array):
         return lambda features, side, other, bound: _distance_square_below(features, side, other, bound)
     return lambda features, side, other, bound: _seam_square(features, side, other)
 
 
 @overload(_cost)
-def _choose_cost(features, square):
+def _choose_cost(features, square):  # pragma: no cover
     if isinstance(features, types.Array):
         return lambda features, square: _distance_cost(features, square)
     return lambda features, square: _seam_cost(features, square)
