@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .costs import Features, Seams, squared_distance, squared_distance_below
+from .costs import Features, Seams, cost_of, squared_distance, squared_distance_below
 from .products import RELATIVE_SLACK, Product, distance_product, seam_product
 
 # Rows of one matrix product: enough for its speed, but no more than the memory below.
@@ -17,6 +17,13 @@ BLOCK_ROWS = 512
 BLOCK_BYTES = 2**26
 # How many more than asked for are taken from the rounded product, so that rounding rarely costs a second look.
 MARGIN = 8
+# Best buddies are sorted by the ratio of their cost to that of the next best candidate of either.
+DOUBT_RATIOS = (0.5, 0.65, 0.8, 0.9)
+NO_BUDDY = len(DOUBT_RATIOS) + 1
+VAGUE = NO_BUDDY + 1
+# A side is vague if its second candidate is at most this much dearer than the first.
+VAGUE_RATIO = 1.01
+TINY = np.finfo(np.float32).tiny
 
 
 class Compatibility(NamedTuple):
@@ -26,6 +33,11 @@ class Compatibility(NamedTuple):
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
+    doubt: NDArray[np.uint8]
+    """(sides,): how doubtful a side's first candidate is, from 0 up: below NO_BUDDY for best buddies, by how much better
+    they fit than the next best candidate of either; VAGUE where the first two fit about equally well."""
+    first_costs: NDArray[np.float32]
+    """(sides,): what a side's first candidate costs: no other can be cheaper."""
     features: Features
     """What any other cost is computed from (see `costs`)."""
 
@@ -44,7 +56,10 @@ def find_candidates(features: Features, keep: int, threads: Threads) -> Compatib
         for direction, first, estimates in _blocks_of_estimates(product):
             select = partial(select_candidates, features, estimates, direction, first, product.slack, candidates)
             threads.run(len(estimates), select)
-    return Compatibility(candidates, _best_buddies(candidates), features)
+    buddies = _best_buddies(candidates)
+    first_costs = costs_of_rank(candidates, features, 0)
+    doubt = _doubt(candidates, buddies, first_costs, costs_of_rank(candidates, features, 1))
+    return Compatibility(candidates, buddies, doubt, first_costs, features)
 
 
 def _blocks_of_estimates(product: Product) -> Iterator[tuple[int, int, NDArray[Any]]]:
@@ -75,6 +90,29 @@ def buddied_share(buddies: NDArray[np.int32], grid: NDArray[np.integer[Any]]) ->
     down = buddies[grid[:-1], 1] == grid[1:]
     pairs = right.size + down.size
     return float((right.sum() + down.sum()) / pairs) if pairs else 1.0
+
+
+def _doubt(
+    candidates: NDArray[np.int32],
+    buddies: NDArray[np.int32],
+    first: NDArray[np.float32],
+    second: NDArray[np.float32],
+) -> NDArray[np.uint8]:
+    doubt = np.where(second <= VAGUE_RATIO * first, VAGUE, NO_BUDDY).astype(np.uint8)
+    mutual = buddies.ravel() >= 0
+    if mutual.any():
+        next_best = np.minimum(second[mutual], second[candidates[mutual, 0]])
+        doubt[mutual] = np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
+    return doubt
+
+
+@kernel
+def costs_of_rank(candidates, features, rank):
+    """What the candidate of a rank costs, for every side; infinite where there are not as many."""
+    costs = np.full(len(candidates), np.inf, np.float32)
+    for side in range(len(candidates) if rank < candidates.shape[1] else 0):
+        costs[side] = cost_of(features, squared_distance(features, side, candidates[side, rank]))
+    return costs
 
 
 @inlined

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
-from ..compatibility.costs import squared_distance_below
+from ..compatibility.candidates import NO_BUDDY, VAGUE
+from ..compatibility.costs import cost_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
@@ -32,6 +33,8 @@ OUTSIDE = np.int32(-2)
 NONE = -1
 # Free candidates of each neighbour that are judged for a cell.
 LOOKED_AT = 3
+# Free pieces that are drawn where none of the candidates is free.
+DRAWN = 16
 ENTRY_SHIFT = 32
 ENTRY_MASK = 0xFFFFFFFF
 
@@ -45,7 +48,10 @@ class Workspace(NamedTuple):
     used: NDArray[np.uint8]
     agreed: NDArray[np.int64]
     buddied: NDArray[np.int64]
+    hoped: NDArray[np.int64]
+    hoped_counts: NDArray[np.int64]
     boundary: NDArray[np.int64]
+    vague: NDArray[np.int64]
     free: NDArray[np.int32]
 
 
@@ -58,6 +64,9 @@ def new_workspace(pieces, rows, columns):
         np.empty((2 * rows + 1) * (2 * columns + 1), np.int32),
         np.empty(pieces, np.uint8),
         np.empty(4 * pieces, np.int64),
+        np.empty(4 * pieces, np.int64),
+        np.empty((NO_BUDDY, 4 * pieces), np.int64),
+        np.empty(NO_BUDDY, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(pieces, np.int32),
@@ -164,6 +173,38 @@ def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bit
 
 
 @kernel
+def fittest_drawn(features, grid, steps, cell, used, free, count, state):
+    """The best of some free pieces, drawn at random, for all neighbours of a cell; and how many `free` holds now.
+
+    Where candidates are used up, many pieces look alike, and one of those is as good as another. Used pieces are dropped
+    from `free` when they are drawn.
+    """
+    best = np.inf
+    best_piece = np.int64(NONE)
+    drawn = 0
+    while drawn < DRAWN and count > 0:
+        state += GAMMA
+        index = below(mix(state), count)
+        piece = np.int64(free[index])
+        if used[piece]:
+            count -= 1
+            free[index] = free[count]
+            continue
+        drawn += 1
+        total = 0.0
+        for towards in range(4):
+            other = np.int64(grid[cell + steps[towards]])
+            if other >= 0:
+                total += cost_of(
+                    features, squared_distance(features, 4 * piece + towards, 4 * other + (towards ^ 2))
+                )
+        if total < best:
+            best = total
+            best_piece = piece
+    return best_piece, count
+
+
+@kernel
 def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state, work, memory, child, phases):
     """Grow a child from the piece `start` and the advice in `work`, and count its placements by phase.
 
@@ -195,10 +236,13 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
     candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
     grid, used, free = work.grid, work.used, work.free
-    agreed, buddied, boundary = work.agreed, work.buddied, work.boundary
+    agreed, buddied, hoped, boundary = work.agreed, work.buddied, work.hoped, work.boundary
+    buddies, doubt = compatibility.buddies, compatibility.doubt
+    hoped_counts, vague = work.hoped_counts, work.vague
+    hoped_counts[:] = 0
     grid[:] = EMPTY
     used[:] = 0
-    agreed_count = buddied_count = boundary_count = 0
+    agreed_count = buddied_count = boundary_count = vague_count = 0
     free_count = 0
     piece = np.int64(start)
     origin = np.int64(rows * width + columns)
@@ -239,8 +283,16 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     agreed[agreed_count] = entry
                     agreed_count += 1
                 elif advised == NONE:
-                    boundary[boundary_count] = entry
-                    boundary_count += 1
+                    level = doubt[side] if bits > 0 else NO_BUDDY
+                    if level < NO_BUDDY:
+                        hoped[level, hoped_counts[level]] = entry
+                        hoped_counts[level] += 1
+                    elif level == VAGUE:
+                        vague[vague_count] = entry
+                        vague_count += 1
+                    else:
+                        boundary[boundary_count] = entry
+                        boundary_count += 1
                 else:
                     buddied[buddied_count] = entry
                     buddied_count += 1
@@ -273,13 +325,39 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 else:
                     boundary[boundary_count] = entry
                     boundary_count += 1
-        if phase == GREEDY:
+        hopeful = False
+        level = 0 if bits > 0 and phase == GREEDY else NO_BUDDY
+        while level < NO_BUDDY and not hopeful:
+            count = hoped_counts[level]
+            if count == 0:
+                level += 1
+                continue
+            state += GAMMA
+            index = below(mix(state), count)
+            count -= 1
+            hoped_counts[level] = count
+            entry, hoped[level, index] = hoped[level, index], hoped[level, count]
+            cell = entry >> ENTRY_SHIFT
+            if grid[cell] == EMPTY:
+                side = entry & ENTRY_MASK
+                piece = np.int64(buddies[side >> 2, side & 3])
+                if not used[piece]:
+                    hopeful = True
+                else:
+                    boundary[boundary_count] = entry
+                    boundary_count += 1
+        if phase == GREEDY and not hopeful:
             cell = origin  # Filled since the beginning, so at least one entry is drawn.
             while grid[cell] != EMPTY:
                 state += GAMMA
-                index = below(mix(state), boundary_count)
-                boundary_count -= 1
-                entry, boundary[index] = boundary[index], boundary[boundary_count]
+                if boundary_count > 0:
+                    index = below(mix(state), boundary_count)
+                    boundary_count -= 1
+                    entry, boundary[index] = boundary[index], boundary[boundary_count]
+                else:
+                    index = below(mix(state), vague_count)
+                    vague_count -= 1
+                    entry, vague[index] = vague[index], vague[vague_count]
                 cell = entry >> ENTRY_SHIFT
             side = entry & ENTRY_MASK
             rank = 0

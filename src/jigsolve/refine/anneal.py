@@ -38,7 +38,7 @@ class Board(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """The sides that face another piece than their best buddy, as a list, and where in the list a side is, or -1."""
+    """The sides that some other piece would fit better than the one they face: a list, and where in it a side is, or -1."""
 
     sides: NDArray[np.int32]
     indices: NDArray[np.int32]
@@ -56,7 +56,7 @@ class Chain(NamedTuple):
 
 
 @kernel
-def new_chain(buddies, columns, grid, bits, seed, round_number, index):
+def new_chain(compatibility, columns, grid, bits, seed, round_number, index):
     """A chain that starts from an arrangement."""
     pieces = len(grid)
     width = columns + 2
@@ -66,10 +66,13 @@ def new_chain(buddies, columns, grid, bits, seed, round_number, index):
         board.cells[inside] = grid[cell]
         board.places[grid[cell]] = inside
     doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
+    memory = new_memory(pieces, bits)
     for piece in range(pieces):
-        update_doubts(buddies, board, doubts, board.places[piece])
+        update_doubts(
+            compatibility.features, compatibility.first_costs, memory.entries, bits, board, doubts, board.places[piece]
+        )
     state = np.full(1, first_state(seed, round_number, index), np.uint64)
-    return Chain(board, doubts, state, new_memory(pieces, bits))
+    return Chain(board, doubts, state, memory)
 
 
 @kernel
@@ -88,6 +91,8 @@ def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
     for index in range(count):
         cell = changed[index]
         piece = np.int64(cells[cell])
+        if piece < 0:
+            continue
         for direction in range(4):
             beside = cell + steps[direction]
             other = np.int64(cells[beside])
@@ -134,14 +139,16 @@ def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness
 
 
 @kernel
-def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, noise):
+def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, noise, spent, allowed):
     """Fill the holes with the pieces of the pool, the hole with the most neighbours first, by the best fit.
 
-    With `noise` a fit is judged up to that much too high.
+    With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were put
+    in: each pair is counted when its second piece comes. Costs are never negative, so when more is spent than `allowed`
+    the filling ends, complete or not.
     """
     cells, places, width = board.cells, board.places, board.width
     steps = (1, width, -1, -width)
-    while hole_count > 0:
+    while hole_count > 0 and spent <= allowed:
         state += GAMMA
         offset = below(mix(state), hole_count)
         most, chosen = -1, 0
@@ -158,7 +165,7 @@ def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, n
                 if filled == 4:
                     break
         cell = holes[chosen]
-        best, fittest = np.inf, 0
+        best, fittest, price = np.inf, 0, 0.0
         for index in range(hole_count):
             piece = np.int64(pool[index])
             cost = 0.0
@@ -171,20 +178,23 @@ def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, n
                     if entry >> 32 != second:
                         entry = remember(features, entries, slot, row, second)
                     cost += cost_in(entry)
+            judged = cost
             if noise > 0:
                 state += GAMMA
-                cost *= 1 + noise * unit(mix(state))
-            if cost < best:
-                best, fittest = cost, index
+                judged *= 1 + noise * unit(mix(state))
+            if judged < best:
+                best, fittest, price = judged, index, cost
+        spent += price
         hole_count -= 1
         holes[chosen] = holes[hole_count]
         cells[cell] = pool[fittest]
         places[pool[fittest]] = cell
         pool[fittest] = pool[hole_count]
+    return spent
 
 
 @kernel
-def update_doubts(buddies, board, doubts, cell):
+def update_doubts(features, first_costs, entries, bits, board, doubts, cell):
     """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
     cells, width = board.cells, board.width
     sides, indices, counter = doubts
@@ -192,12 +202,19 @@ def update_doubts(buddies, board, doubts, cell):
     piece = np.int64(cells[cell])
     for direction in range(4):
         other = np.int64(cells[cell + steps[direction]])
+        cost = np.float32(0)
+        if other >= 0:
+            row, second = row_and_other(piece, direction, other)
+            slot = slot_of(row, second, bits)
+            entry = entries[slot]
+            if entry >> 32 != second:
+                entry = remember(features, entries, slot, row, second)
+            cost = cost_in(entry)
         for turn in range(2):
-            one, facing, towards = (piece, other, direction) if turn == 0 else (other, piece, direction ^ 2)
-            if one < 0:
+            side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
+            if side < 0:
                 continue
-            side = 4 * one + towards
-            doubtful = facing >= 0 and buddies[one, towards] != facing
+            doubtful = other >= 0 and cost > first_costs[side]
             index = indices[side]
             if doubtful and index < 0:
                 indices[side] = counter[0]
@@ -215,10 +232,11 @@ def update_doubts(buddies, board, doubts, cell):
 def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
-    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that do not face their
-    best buddy.
+    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that some other piece would
+    fit better than the one they face.
     """
-    candidates, buddies, features = compatibility
+    candidates, buddies = compatibility.candidates, compatibility.buddies
+    first_costs, features = compatibility.first_costs, compatibility.features
     board, doubts, states, memory = chain
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.count
@@ -243,16 +261,22 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
             break
         # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
         state += GAMMA
+        side = np.int64(sides[below(mix(state), doubt_count[0])])
+        state += GAMMA
         bits_drawn = mix(state)
-        side = np.int64(sides[below(bits_drawn, doubt_count[0])])
         anchor, direction = side >> 2, side & 3
         goal = places[anchor] + steps[direction]
-        rank = 0
-        while rank < keep - 1 and bits_drawn & np.uint64(1):
-            rank += 1
-            bits_drawn >>= np.uint64(1)
-        piece = np.int64(candidates[side, rank]) >> 2
-        if piece == cells[goal]:
+        if bits_drawn >> np.uint64(61) == 0:
+            # One time in eight, a piece that is in doubt itself: where hundreds look alike, candidates are but a few.
+            state += GAMMA
+            piece = np.int64(sides[below(mix(state), doubt_count[0])]) >> 2
+        else:
+            rank = 0
+            while rank < keep - 1 and bits_drawn & np.uint64(1):
+                rank += 1
+                bits_drawn >>= np.uint64(1)
+            piece = np.int64(candidates[side, rank]) >> 2
+        if piece == cells[goal] or piece == anchor:
             continue
         down = goal // width - places[piece] // width
         right = goal % width - places[piece] % width
@@ -337,13 +361,16 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         state += GAMMA
         choices = mix(state)
         noise = 0.3 * unit(choices) if choices & np.uint64(1) else 0.0
-        fill_holes(features, entries, bits, board, holes, hole_count, pool, choices, noise)
-
-        dearer = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) - cost_before
+        # Metropolis: dearer by more than this is refused. It is drawn first, so that hopeless moves end early.
         state += GAMMA
-        if dearer <= 0 or (heat > 0 and unit(mix(state)) < np.exp(-dearer / heat)):
+        allowed = cost_before - heat * np.log(1 - unit(mix(state)))
+        spent = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
+        spent = fill_holes(
+            features, entries, bits, board, holes, hole_count, pool, choices, noise, spent, allowed
+        )
+        if spent <= allowed:
             for index in range(count):
-                update_doubts(buddies, board, doubts, changed[index])
+                update_doubts(features, first_costs, entries, bits, board, doubts, changed[index])
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]

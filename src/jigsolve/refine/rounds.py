@@ -11,9 +11,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
-from ..compatibility.candidates import Compatibility
-from ..compatibility.costs import cost_of, squared_distance
+from ..compatibility.candidates import Compatibility, costs_of_rank
 from ..compatibility.memory import new_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
@@ -85,7 +83,7 @@ def _new_chains(
     pieces = len(grid)
     bits = max(0, min((MOST_ENTRIES // (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
     return [
-        new_chain(compatibility.buddies, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
+        new_chain(compatibility, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
         for index in range(len(TEMPERATURES))
     ]
 
@@ -113,18 +111,9 @@ def _merged(
 
 def cost_unit(compatibility: Compatibility) -> float:
     """Return what a plausible mistake costs: how much dearer than the first candidate of a side the tenth is."""
-    last = min(PLAUSIBLE, compatibility.candidates.shape[1]) - 1
+    candidates = compatibility.candidates
+    last = min(PLAUSIBLE, candidates.shape[1]) - 1
     if last < 1:
         return 0.0
-    differences = costs_of_rank(compatibility, last) - costs_of_rank(compatibility, 0)
+    differences = costs_of_rank(candidates, compatibility.features, last) - compatibility.first_costs
     return float(np.median(differences[differences > 0])) if (differences > 0).any() else 0.0
-
-
-@kernel
-def costs_of_rank(compatibility, rank):
-    """What the candidate of a rank costs, for every side."""
-    candidates, _, features = compatibility
-    costs = np.empty(len(candidates), np.float32)
-    for side in range(len(candidates)):
-        costs[side] = cost_of(features, squared_distance(features, side, candidates[side, rank]))
-    return costs
