@@ -25,6 +25,8 @@ MOST_MOVED = 16
 MOST_RUINED = 12
 # More displaced pieces than this go back where the segment came from as they lay, and only the rest is filled in.
 MANY_DISPLACED = 40
+# Blocks that change more cells than this are not widened any further.
+MOST_SWAPPED = 400
 # Moves between two looks at the temperature.
 STRIDE = 1024
 
@@ -229,6 +231,74 @@ def update_doubts(features, first_costs, entries, bits, board, doubts, cell):
 
 
 @kernel
+def is_doubted(board, indices, cell, direction):
+    """Whether one of the two sides that meet at a cell's seam is in doubt."""
+    piece = np.int64(board.cells[cell])
+    if piece < 0:
+        return False
+    other = np.int64(board.cells[cell + (1, board.width, -1, -board.width)[direction]])
+    if other < 0:
+        return False
+    return indices[4 * piece + direction] >= 0 or indices[4 * other + (direction ^ 2)] >= 0
+
+
+@kernel
+def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources):
+    """Plan to swap two blocks that lie in a row, end to end, so that the `wanted` cell's piece comes behind the anchor's.
+
+    On the anchor's line, the wanted piece brings all up to the next doubted seam with it. The lines beside it follow as
+    long as they too have a doubted seam near the anchor's. This is what a strip of sky needs in which two parts are
+    swapped, or of which one end was stuck on to the other. Return how many cells change; each gets what is in `sources`.
+    """
+    cells, width = board.cells, board.width
+    steps = (1, width, -1, -width)
+    step = steps[direction]
+    behind = (wanted - anchor) * step < 0
+    count = 0
+    for turn in range(2):
+        cross = steps[direction ^ 1] if turn == 0 else -steps[direction ^ 1]
+        end, start = anchor, wanted
+        first_line = True
+        while True:
+            if not first_line or turn == 1:
+                end, start = end + cross, start + cross
+                if cells[end] < 0 or cells[start] < 0:
+                    break
+                found = False
+                for slip in (0, 1, -1, 2, -2):
+                    near = end + slip * step
+                    if not found and 0 <= near < len(cells) and is_doubted(board, indices, near, direction):
+                        end, found = near, True
+                state += GAMMA
+                if not found or mix(state) & np.uint64(7) == 0 or (end - start) * step * (1 if behind else -1) <= 0:
+                    break
+            first_line = False
+            # Two blocks end to end: from `low` to `cut`, and from there to `high`.
+            if behind:
+                low, high, cut = start, end, start
+                while cut != high and not is_doubted(board, indices, cut, direction):
+                    cut += step
+                if cut == high:
+                    break
+            else:
+                low, cut, high = end + step, start - step, start
+                while cells[high + step] >= 0 and not is_doubted(board, indices, high, direction):
+                    high += step
+            target = low
+            source = cut + step
+            while True:
+                changed[count], sources[count] = target, source
+                count += 1
+                if target == high:
+                    break
+                target += step
+                source = source + step if source != high else low
+            if count > MOST_SWAPPED:
+                return count
+    return count
+
+
+@kernel
 def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
@@ -256,7 +326,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
 
     for move in range(begin, end):
         if move == begin or move % STRIDE == 0:
-            heat = temperature * (1 - move / moves) ** 2
+            heat = temperature * (1 - (move - move % STRIDE) / moves) ** 2
         if doubt_count[0] == 0:
             break
         # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
@@ -281,6 +351,32 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         down = goal // width - places[piece] // width
         right = goal % width - places[piece] % width
         shift = down * width + right
+
+        state += GAMMA
+        choices = mix(state)
+        on_line = down == 0 if direction & 1 == 0 else right == 0
+        if on_line and choices & np.uint64(1):
+            count = plan_swap(board, doubts.indices, places[anchor], places[piece], direction, choices, changed, targets)
+            mark += 1
+            for index in range(count):
+                marks[changed[index]] = mark
+            cost_before = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
+            for index in range(count):
+                before[index] = cells[changed[index]]
+                pool[index] = cells[targets[index]]
+            for index in range(count):
+                cells[changed[index]] = pool[index]
+                places[pool[index]] = changed[index]
+            state += GAMMA
+            allowed = cost_before - heat * np.log(1 - unit(mix(state)))
+            if cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) <= allowed:
+                for index in range(count):
+                    update_doubts(features, first_costs, entries, bits, board, doubts, changed[index])
+            else:
+                for index in range(count):
+                    cells[changed[index]] = before[index]
+                    places[before[index]] = changed[index]
+            continue
 
         # Its segment, without what would leave the frame or push the anchor away.
         state += GAMMA

@@ -24,6 +24,10 @@ TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
 # them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
 LAST_MOVES = 32
+# But no chain makes more in a round, at effort 0: so much time a large puzzle does not get.
+MOST_MOVES = 32_000
+# A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
+LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
 PART_MOVES = 250_000
 # What counts as cheaper, beyond the rounding of sums.
@@ -58,9 +62,10 @@ def refine(
         number += 1
         before = cost
         chains = _new_chains(compatibility, columns, best, seed, number)
-        moves = moves_per_doubt * int(chains[0].doubts.count[0])
-        if moves == 0:
+        doubts = int(chains[0].doubts.count[0])
+        if doubts == 0:
             return
+        moves = min(moves_per_doubt * doubts, MOST_MOVES * 2**effort)
         for bounds in _parts(moves):
 
             def advance(begin: int, end: int, bounds: tuple[int, int] = bounds) -> None:
@@ -73,7 +78,9 @@ def refine(
             cost = cost_of_grid(features, columns, best)
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
             yield Refinement(best, cost, mean_cost, number)
-        if cost >= before - LEAST_GAIN:
+        if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
+            if moves_per_doubt * doubts >= MOST_MOVES * 2**effort:
+                return
             moves_per_doubt *= 2
 
 
