@@ -176,8 +176,8 @@ def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bit
 def fittest_drawn(features, grid, steps, cell, used, free, count, state):
     """The best of some free pieces, drawn at random, for all neighbours of a cell; and how many `free` holds now.
 
-    Where candidates are used up, many pieces look alike, and one of those is as good as another. Used pieces are dropped
-    from `free` when they are drawn.
+    Where candidates are used up, many pieces look alike, and one of those is as good as another. Used pieces are
+    dropped from `free` when they are drawn.
     """
     best = np.inf
     best_piece = np.int64(NONE)
@@ -195,9 +195,7 @@ def fittest_drawn(features, grid, steps, cell, used, free, count, state):
         for towards in range(4):
             other = np.int64(grid[cell + steps[towards]])
             if other >= 0:
-                total += cost_of(
-                    features, squared_distance(features, 4 * piece + towards, 4 * other + (towards ^ 2))
-                )
+                total += cost_of(features, squared_distance(features, 4 * piece + towards, 4 * other + (towards ^ 2)))
         if total < best:
             best = total
             best_piece = piece

@@ -40,11 +40,13 @@ class Board(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """The sides that some other piece would fit better than the one they face: a list, and where in it a side is, or -1."""
+    """The sides that some other piece would fit better than the one they face."""
 
     sides: NDArray[np.int32]
+    """They, as a list of which the first `number[0]` count."""
     indices: NDArray[np.int32]
-    count: NDArray[np.int64]
+    """(sides,): where in the list a side is, or -1."""
+    number: NDArray[np.int64]
 
 
 class Chain(NamedTuple):
@@ -110,7 +112,7 @@ def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
 
 @kernel
 def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness, state, segment):
-    """Gather up to `most` pieces that hang on the piece `first`: always over best buddies, else with chance `looseness`.
+    """Gather up to `most` pieces that hang on `first`: always over best buddies, else with chance `looseness`.
 
     The piece `keep_out` is left where it is. Return how many there are.
     """
@@ -144,9 +146,9 @@ def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness
 def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, noise, spent, allowed):
     """Fill the holes with the pieces of the pool, the hole with the most neighbours first, by the best fit.
 
-    With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were put
-    in: each pair is counted when its second piece comes. Costs are never negative, so when more is spent than `allowed`
-    the filling ends, complete or not.
+    With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were
+    put in: each pair is counted when its second piece comes. Costs are never negative, so when more is spent than
+    `allowed` the filling ends, complete or not.
     """
     cells, places, width = board.cells, board.places, board.width
     steps = (1, width, -1, -width)
@@ -244,11 +246,12 @@ def is_doubted(board, indices, cell, direction):
 
 @kernel
 def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources):
-    """Plan to swap two blocks that lie in a row, end to end, so that the `wanted` cell's piece comes behind the anchor's.
+    """Plan to swap two blocks that lie end to end, so that the `wanted` cell's piece comes next to the anchor's.
 
     On the anchor's line, the wanted piece brings all up to the next doubted seam with it. The lines beside it follow as
     long as they too have a doubted seam near the anchor's. This is what a strip of sky needs in which two parts are
-    swapped, or of which one end was stuck on to the other. Return how many cells change; each gets what is in `sources`.
+    swapped, or of which one end was stuck on to the other. Return how many cells change: each gets the piece of its
+    cell in `sources`.
     """
     cells, width = board.cells, board.width
     steps = (1, width, -1, -width)
@@ -302,14 +305,14 @@ def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources
 def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
-    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that some other piece would
-    fit better than the one they face.
+    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that some other piece
+    would fit better than the one they face.
     """
     candidates, buddies = compatibility.candidates, compatibility.buddies
     first_costs, features = compatibility.first_costs, compatibility.features
     board, doubts, states, memory = chain
     cells, places, width = board
-    sides, doubt_count = doubts.sides, doubts.count
+    sides, doubt_count = doubts.sides, doubts.number
     entries, bits = memory
     pieces = len(places)
     rows = pieces // columns
@@ -356,7 +359,9 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         choices = mix(state)
         on_line = down == 0 if direction & 1 == 0 else right == 0
         if on_line and choices & np.uint64(1):
-            count = plan_swap(board, doubts.indices, places[anchor], places[piece], direction, choices, changed, targets)
+            count = plan_swap(
+                board, doubts.indices, places[anchor], places[piece], direction, choices, changed, targets
+            )
             mark += 1
             for index in range(count):
                 marks[changed[index]] = mark
@@ -383,7 +388,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         choices = mix(state)
         most = np.int64(np.exp(unit(choices) * np.log(MOST_MOVED)))
         if choices & np.uint64(3) == 0:
-            most = 1
+            most = np.int64(1)
         state += GAMMA
         looseness = 0.6 * unit(mix(state))
         mark += 1
@@ -461,9 +466,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         state += GAMMA
         allowed = cost_before - heat * np.log(1 - unit(mix(state)))
         spent = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
-        spent = fill_holes(
-            features, entries, bits, board, holes, hole_count, pool, choices, noise, spent, allowed
-        )
+        spent = fill_holes(features, entries, bits, board, holes, hole_count, pool, choices, noise, spent, allowed)
         if spent <= allowed:
             for index in range(count):
                 update_doubts(features, first_costs, entries, bits, board, doubts, changed[index])

@@ -20,8 +20,8 @@ from .merge import merge
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
-# Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort doubles
-# them. A round that brings nothing is followed by one twice as long.
+# Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
+# doubles them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
 LAST_MOVES = 32
 # But no chain makes more in a round, at effort 0: so much time a large puzzle does not get.
@@ -62,17 +62,12 @@ def refine(
         number += 1
         before = cost
         chains = _new_chains(compatibility, columns, best, seed, number)
-        doubts = int(chains[0].doubts.count[0])
+        doubts = int(chains[0].doubts.number[0])
         if doubts == 0:
             return
         moves = min(moves_per_doubt * doubts, MOST_MOVES * 2**effort)
         for bounds in _parts(moves):
-
-            def advance(begin: int, end: int, bounds: tuple[int, int] = bounds) -> None:
-                for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
-                    anneal(compatibility, columns, chain, *bounds, moves, unit * temperature)
-
-            threads.run(len(chains), advance)
+            _advance(compatibility, columns, chains, bounds, moves, unit, threads)
             found = [_grid_of(chain, columns) for chain in chains]
             best = _merged(compatibility, columns, best, found)
             cost = cost_of_grid(features, columns, best)
@@ -93,6 +88,22 @@ def _new_chains(
         new_chain(compatibility, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
         for index in range(len(TEMPERATURES))
     ]
+
+
+def _advance(
+    compatibility: Compatibility,
+    columns: int,
+    chains: list[Chain],
+    bounds: tuple[int, int],
+    moves: int,
+    unit: float,
+    threads: Threads,
+) -> None:
+    def advance(begin: int, end: int) -> None:
+        for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
+            anneal(compatibility, columns, chain, *bounds, moves, unit * temperature)
+
+    threads.run(len(chains), advance)
 
 
 def _parts(moves: int) -> Iterator[tuple[int, int]]:
