@@ -33,7 +33,7 @@ def main(images: Path | None) -> None:
         table.add_column(column)
     console = Console()
     with console.status("measuring (about five minutes)"):
-        warm_up()
+        warm_up("paper")
         for row in measurements(images):
             console.print("  ".join(row))
             table.add_row(*row)

@@ -296,7 +296,7 @@ def _read_puzzle(path: Path, piece_size: tuple[int, int] | None, columns: int | 
 def _solve(puzzle: Puzzle, display: Display, max_seconds: float | None = None, **options: Any) -> tuple[Result, Film]:
     """Solve with a display; return the result and the film of it."""
     with display.patiently("compiling for this machine: only the first time, less than a minute"):
-        warm_up()
+        warm_up(options["preset"], options.get("measure"))
     names = {field.name for field in fields(Parameters)}
     parameters = parameters_of(options["preset"], **{name: options[name] for name in names & options.keys()})
     film = Film(puzzle)

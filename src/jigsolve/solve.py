@@ -19,7 +19,7 @@ from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
 from .history import EVOLVE, REFINE, Generation
-from .parameters import DEFAULT_PRESET, PRESETS, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
+from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
 from .refine.rounds import Refinement, refine
 from .result import Result
@@ -161,15 +161,15 @@ effort
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
     """Return what an arrangement costs, as `solve` would count it; by the default preset's measure when None."""
     puzzle.check_fits(arrangement)
-    measure = measure or PRESETS[DEFAULT_PRESET].measure
+    measure = measure or parameters_of(DEFAULT_PRESET).measure
     one_of("measure", measure, tuple(MEASURES))
     features = MEASURES[measure](puzzle)
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
     return cost_of_grid(features, puzzle.columns, grid)
 
 
-def warm_up() -> None:
-    """Compile the kernels, or load them compiled, so that the next solve does not pay for it.
+def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> None:
+    """Compile the kernels of a preset, or load them compiled, so that the next solve does not pay for it.
 
     The first time on a machine this takes less than a minute; the compiled kernels are kept beside the package.
 
@@ -178,25 +178,16 @@ def warm_up() -> None:
     OutputError
         If there is no room to keep them.
     """
-    pixels = np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3)
+    tiny = Puzzle.from_array(np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3), 1)
+    effort = min(1, parameters_of(preset).effort)
     try:
-        results = [
-            solve(
-                Puzzle.from_array(pixels, 1),
-                preset,
-                population=6,
-                generations=1,
-                effort=min(1, parameters.effort),
-                threads=1,
-            )
-            for preset, parameters in PRESETS.items()
-        ]
+        result = solve(tiny, preset, population=6, generations=1, effort=effort, measure=measure, threads=1)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "
             "make room, or set NUMBA_CACHE_DIR to a folder elsewhere"
         ) from error
-    if any(result.stopped == "interrupted" for result in results):  # Ctrl-C was not meant for this puzzle.
+    if result.stopped == "interrupted":  # Ctrl-C was not meant for this puzzle.
         raise KeyboardInterrupt
 
 

@@ -70,7 +70,7 @@ def run_duels(peer: Peer, command: Path, folder: ImageFolder, piece_size: int, s
     """Solve each image with the peer's defaults, with preset `paper`, and with `paper` at the peer's population."""
     if not command.is_file():
         raise InputError(f"there is no command {command}; to get {peer.name}: {peer.install}")
-    warm_up()
+    warm_up("paper")
     for image in folder.images:
         puzzle, truth = _eight_bits(Puzzle.from_image(image, piece_size, crop=True)).shuffled(seed)
         found, seconds = _run_peer(peer, command, puzzle, piece_size)

@@ -53,6 +53,8 @@ def render(
 ) -> str:
     """Return the report as Markdown, to be written to `out`, with the exponents of `seconds_chart` by variant."""
     parts = ["# Benchmarks", _introduction(summaries, sources, out)] + ([notes.strip()] if notes else [])
+    if len(_variants(summaries)) > 1:
+        parts += ["## Side by side", _side_by_side(summaries)]
     for variant in _variants(summaries):
         group = [summary for summary in summaries if summary.variant == variant]
         charts = f"{out.stem}/{_file_name(variant)}"
@@ -78,6 +80,36 @@ def render(
             f"![Cost by generation]({charts}-cost.png)",
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def _side_by_side(summaries: list[SetSummary]) -> str:
+    """Return a table of all variants, a column each, beside what was published."""
+    variants = _variants(summaries)
+    found = {(summary.variant, summary.name): summary for summary in summaries}
+    rows = []
+    for name in dict.fromkeys(summary.name for summary in sorted(summaries, key=lambda item: item.pieces)):
+        ours = [found.get((variant, name)) for variant in variants]
+        published = BEST_PUBLISHED.get(name)
+        any_of_them = next(summary for summary in ours if summary)
+        rows.append(
+            [
+                name,
+                *(_accuracies(summary) if summary else NONE for summary in ours),
+                f"{published[0]:.2f} ({published[1]})" if published else NONE,
+                f"{100 * any_of_them.average(lambda run: run.ceiling_neighbour):.2f}",
+            ]
+        )
+    return (
+        "Neighbour and direct accuracy in percent, images solved perfectly, and seconds a run; all averages.\n\n"
+        + _table(["pieces", *variants, "best published, neighbour", "ceiling"], rows)
+    )
+
+
+def _accuracies(summary: SetSummary) -> str:
+    neighbour, direct = (summary.average(value) for value in (lambda run: run.neighbour, lambda run: run.direct))
+    seconds = summary.average(lambda run: run.total_seconds)
+    perfect = f"{summary.perfect():.1f} of {len(summary.by_image)}"
+    return f"**{100 * neighbour:.2f}** / {100 * direct:.2f}, {perfect}, {_duration(seconds)}"
 
 
 def _variants(summaries: Iterable[SetSummary]) -> list[str]:

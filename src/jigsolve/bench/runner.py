@@ -74,7 +74,7 @@ def plan(folders: list[ImageFolder], seeds: range, make_task: Callable[[str, Pat
 
 def run_task(task: Task) -> Run:
     """Do one run: read, cut, shuffle, solve, score."""
-    warm_up()
+    warm_up(task.preset, dict(task.changes).get("measure"))
     reset_peak_memory()
     start = perf_counter()
     whole = Puzzle.from_image(task.image, (task.piece_width, task.piece_height), crop=True)
