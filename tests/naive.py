@@ -5,6 +5,8 @@ import random
 import numpy as np
 
 RIGHT, DOWN, LEFT, UP = range(4)
+# The highest level of doubt: two candidates fit about equally well.
+VAGUE = 6
 STEPS = {RIGHT: (0, 1), DOWN: (1, 0), LEFT: (0, -1), UP: (-1, 0)}
 
 
@@ -115,6 +117,51 @@ def best_buddies(squares):
     ]
 
 
+def doubts(costs, lists, ratios, vague_ratio):
+    """How doubtful each side's first candidate is, of lists of candidates: costs are the float32 of all pairs.
+
+    The levels of best buddies go by the share of the next best candidate's cost that they cost. Then comes what has no
+    buddy, and last what has two candidates about equally good. None is where nothing is defined: buddies that fit
+    exactly, as others do.
+    """
+    levels = []
+    for side, others in enumerate(lists):
+        fits = [[costs[s // 4, s % 4, other // 4] for other in lists[s]] for s in (side, *others[:1])]
+        if others and lists[others[0]][0] == side:
+            next_best = min((each[1] for each in fits if len(each) > 1), default=np.float32(np.inf))
+            share = float(fits[0][0] / next_best) if next_best > 0 else None
+            levels.append(None if share is None else sum(share >= ratio for ratio in ratios))
+        else:
+            vague = len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]
+            levels.append(VAGUE if vague or not others else VAGUE - 1)
+    return levels
+
+
+def doubted_sides(grid, costs):
+    """The sides that some other piece would fit better than the one they face."""
+    doubted = set()
+    for piece in range(grid.size):
+        for direction in range(4):
+            faced = neighbour(grid, piece, direction)
+            others = [other for other in range(grid.size) if other != piece]
+            if faced is not None and any(
+                costs[piece, direction, other] < costs[piece, direction, faced] for other in others
+            ):
+                doubted.add(4 * piece + direction)
+    return doubted
+
+
+def cost_of_pairs(grid, costs):
+    """What all pairs side by side cost, where both cells hold a piece."""
+    right, down = ((grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:]))
+    return sum(
+        float(costs[one, direction, other])
+        for direction, (ones, others) in enumerate((right, down))
+        for one, other in zip(ones.ravel(), others.ravel(), strict=True)
+        if one >= 0 and other >= 0
+    )
+
+
 def neighbour(grid, piece, direction):
     """The piece beside `piece` in an arrangement, or None."""
     (row,), (column,) = np.nonzero(grid == piece)
@@ -175,11 +222,19 @@ def fittest_for_cell(neighbours, free, costs, lists, looked_at):
     )
 
 
-def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0, for_cell=None):
+def fittest_of(neighbours, free, costs):
+    """The one of some pieces that fits a cell's neighbours best."""
+    return min(free, key=lambda piece: sum(costs[piece, towards, other] for towards, other in neighbours.items()))
+
+
+def crossover(
+    first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0, for_cell=None, doubt=None
+):
     """Algorithm 2 as the paper tells it: look at every boundary again before every placement.
 
     With `for_cell`, a function of a cell's neighbours and the free pieces, that chooses the greedy ones; where it finds
-    none, any is taken. Returns the child and the placements in each phase.
+    none, any is taken. But first come the free best buddies that no parent has, by the level of their side in `doubt`,
+    and last the sides in the highest of all levels. Returns the child and the placements in each phase.
     """
     rows, columns = first.shape
     n = rows * columns
@@ -188,19 +243,18 @@ def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=N
     while len(kernel) < n:
         boundaries = _boundaries(kernel, rows, columns)
         free = [piece for piece in range(n) if piece not in kernel.values()]
-        agreed, buddied = [], []
-        for cell, piece, direction in boundaries:
-            one, other = neighbour(first, piece, direction), neighbour(second, piece, direction)
-            if one is not None and one == other and one in free:
-                agreed.append((cell, one))
-            elif buddies[piece][direction] in free and buddies[piece][direction] in (one, other):
-                buddied.append((cell, buddies[piece][direction]))
+        levels = doubt if for_cell else [None] * (4 * n)
+        agreed, buddied, hoped, vague = _options(boundaries, free, (first, second), buddies, levels)
         if agreed:
             phase, (cell, chosen) = 0, rng.choice(agreed)
         elif buddied:
             phase, (cell, chosen) = 1, rng.choice(buddied)
+        elif hoped:
+            least = min(level for level, *_ in hoped)
+            phase, (_, cell, chosen) = 2, rng.choice([entry for entry in hoped if entry[0] == least])
         else:
-            phase, (cell, piece, direction) = 2, rng.choice(boundaries)
+            surer = [entry for entry in boundaries if entry not in vague]
+            phase, (cell, piece, direction) = 2, rng.choice(surer or vague)
             chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
             chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng.randrange(n)) if for_cell else chosen
         if phase != 1:
@@ -214,6 +268,26 @@ def crossover(first, second, squares, buddies, rng: random.Random, mutant_from=N
     for (row, column), piece in kernel.items():
         child[row - top, column - left] = piece
     return child, phases
+
+
+def _options(boundaries, free, parents, buddies, levels):
+    """What is agreed, buddied and hoped for, as (level, cell, piece) or (cell, piece), and which sides are vague.
+
+    A level is None where nothing is to be hoped for.
+    """
+    agreed, buddied, hoped, vague = [], [], [], []
+    for cell, piece, direction in boundaries:
+        one, other = (neighbour(parent, piece, direction) for parent in parents)
+        buddy, level = buddies[piece][direction], levels[4 * piece + direction]
+        if one is not None and one == other:
+            agreed.append((cell, one))
+        elif buddy in (one, other):
+            buddied.append((cell, buddy))
+        elif level == VAGUE:
+            vague.append((cell, piece, direction))
+        elif level is not None:
+            hoped.append((level, cell, buddy))
+    return *([entry for entry in entries if entry[-1] in free] for entries in (agreed, buddied, hoped)), vague
 
 
 def _chosen_for_cell(kernel, cell, free, for_cell, drawn):

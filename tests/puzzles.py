@@ -4,7 +4,7 @@ import numpy as np
 
 from jigsolve import Puzzle
 from jigsolve.compatibility.candidates import find_candidates
-from jigsolve.compatibility.costs import Seams, squared_distance
+from jigsolve.compatibility.costs import Seams, cost_of, squared_distance
 from jigsolve.threads import Threads
 
 
@@ -53,3 +53,10 @@ def squares_of(features):
                     features, 4 * piece + direction, 4 * other + (direction ^ 2)
                 )
     return squares
+
+
+def costs_of(features):
+    """The costs of all pairs, one by one: costs[piece, direction, other]."""
+    squares = squares_of(features)
+    costs = [cost_of(features, square) for square in squares.ravel()]
+    return np.array(costs, dtype=np.float32).reshape(squares.shape)

@@ -10,9 +10,19 @@ from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
-from jigsolve.refine.anneal import OUTSIDE, STRIDE, anneal, copy_grid, new_chain
+from jigsolve.refine.anneal import (
+    HOLE,
+    MOST_SWAPPED,
+    OUTSIDE,
+    STRIDE,
+    anneal,
+    copy_grid,
+    fill_holes,
+    new_chain,
+    plan_swap,
+)
 from tests import naive
-from tests.puzzles import compatibility_of, drawing, drawn_puzzle, random_features
+from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features
 
 FRAMES = st.tuples(st.integers(1, 7), st.integers(1, 7))
 BITS = 4
@@ -21,7 +31,7 @@ BITS = 4
 def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
     grid = np.ascontiguousarray(grid, dtype=np.int32).ravel()
     key = np.uint64(seed)
-    return new_chain(compatibility.buddies, columns, grid, bits, key, np.uint64(1), np.uint64(index))
+    return new_chain(compatibility, columns, grid, bits, key, np.uint64(1), np.uint64(index))
 
 
 def inside(cells, rows, columns):
@@ -53,13 +63,8 @@ def check_invariants(compatibility, rows, columns, chain):
     assert sorted(grid.ravel()) == list(range(pieces))
     assert (board.cells == OUTSIDE).sum() == len(board.cells) - pieces
     assert board.cells[board.places].tolist() == list(range(pieces))
-    doubtful = {
-        4 * piece + direction
-        for piece in range(pieces)
-        for direction in range(4)
-        if naive.neighbour(grid, piece, direction) not in (None, compatibility.buddies[piece, direction])
-    }
-    listed = doubts.sides[: doubts.count[0]].tolist()
+    doubtful = naive.doubted_sides(grid, costs_of(compatibility.features))
+    listed = doubts.sides[: doubts.number[0]].tolist()
     assert len(listed) == len(doubtful)
     assert set(listed) == doubtful
     assert [doubts.indices[side] for side in listed] == list(range(len(listed)))
@@ -113,15 +118,18 @@ def test_chains_of_a_round_differ():
     assert chains[0].board.cells.tolist() != chains[1].board.cells.tolist()
 
 
-def test_slices_give_what_one_run_gives():
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.integers(0, 4 * STRIDE), max_size=6) | st.just({STRIDE, 2 * STRIDE, 3 * STRIDE}))
+def test_wherever_a_run_is_cut_it_gives_what_one_run_gives(cuts):
     compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
     start, moves = np.random.default_rng(1).permutation(30), 4 * STRIDE
     whole = run(compatibility, 6, start, moves, 5.0)
     sliced = chain_from(compatibility, 6, start)
-    for begin in range(0, moves, STRIDE):
-        anneal(compatibility, 6, sliced, begin, begin + STRIDE, moves, 5.0)
+    for begin, end in pairwise([0, *sorted(cuts), moves]):
+        anneal(compatibility, 6, sliced, begin, end, moves, 5.0)
     assert sliced.board.cells.tolist() == whole.board.cells.tolist()
     assert sliced.doubts.indices.tolist() == whole.doubts.indices.tolist()
+    assert sliced.doubts.number == whole.doubts.number
     assert sliced.state == whole.state
 
 
@@ -153,7 +161,7 @@ def chain_of_buddies(pieces):
 def test_without_a_doubt_nothing_moves():
     compatibility = compatibility_of(chain_of_buddies(8))
     chain = run(compatibility, 8, np.arange(8), 1000, 100 * SCALE)
-    assert chain.doubts.count[0] == 0
+    assert chain.doubts.number[0] == 0
     assert inside(chain.board.cells, 1, 8).tolist() == [list(range(8))]
 
 
@@ -177,3 +185,143 @@ def test_a_mistake_is_repaired(damage, photo):
     start = damaged(rows, columns, damage)
     chain = run(compatibility, columns, start, 20_000, 5.0)
     assert grid_of(chain, columns).tolist() == list(range(rows * columns))
+
+
+def swap_plan(chain, anchor, wanted, direction, seed):
+    """A plan as (cell, source) pairs, in order."""
+    changed, sources = (np.full(len(chain.board.cells), -9, dtype=np.int32) for _ in range(2))
+    state = np.uint64(seed)
+    places = (np.int64(place) for place in (anchor, wanted))
+    count = plan_swap(chain.board, chain.doubts.indices, *places, direction, state, changed, sources)
+    assert (changed[count:] == -9).all()
+    return list(zip(changed[:count].tolist(), sources[:count].tolist(), strict=True))
+
+
+def lines_of(plan, width, direction):
+    """The parts of a plan by the line that they lie on, each in the direction, and whether each cell's seam goes on."""
+    lines = {}
+    for cell, source in plan:
+        lines.setdefault(cell % width if direction & 1 else cell // width, []).append((cell, source))
+    sign = 1 if direction < 2 else -1
+    return {line: sorted(part, key=lambda pair: sign * pair[0]) for line, part in lines.items()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(FRAMES, st.integers(0, 2**32), st.booleans())
+def test_a_planned_swap_swaps_two_blocks_of_every_line_it_touches(frame, seed, ordered):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    # An arrangement with few mistakes has long blocks, one without order short ones.
+    features = midline_seams(drawn_puzzle(rows, columns)) if ordered else random_features(rng, rows * columns)
+    compatibility = compatibility_of(features)
+    grid = np.arange(rows * columns) if ordered else rng.permutation(rows * columns)
+    mistakes = rng.integers(rows * columns, size=2)
+    grid[mistakes] = grid[mistakes[::-1]]
+    chain = chain_from(compatibility, columns, grid)
+    cells, width = chain.board.cells, chain.board.width
+    doubted = naive.doubted_sides(inside(cells, rows, columns), costs_of(features))
+    steps = (1, width, -1, -width)
+
+    def seam_is_doubted(cell, direction):
+        piece, other = int(cells[cell]), int(cells[cell + steps[direction]])
+        return other >= 0 and bool({4 * piece + direction, 4 * other + (direction ^ 2)} & doubted)
+
+    for side in sorted(doubted):
+        direction, step = side % 4, steps[side % 4]
+        anchor = int(chain.board.places[side // 4])
+        own_line = anchor % width if direction & 1 else anchor // width
+        along = [cell for cell in chain.board.places.tolist() if (cell - anchor) % step == 0]
+        along = [cell for cell in along if direction & 1 or cell // width == own_line]
+        for wanted in set(along) - {anchor, anchor + step}:
+            plan = swap_plan(chain, anchor, wanted, direction, int(rng.integers(2**63)))
+            changed = [cell for cell, _ in plan]
+            assert len(set(changed)) == len(changed) <= MOST_SWAPPED + max(frame)
+            assert set(changed) == {source for _, source in plan}
+            assert (cells[changed] >= 0).all()
+            lines = lines_of(plan, width, direction)
+            for part in lines.values():
+                run_of_cells, sources = [cell for cell, _ in part], [source for _, source in part]
+                assert run_of_cells == [run_of_cells[0] + index * step for index in range(len(part))]
+                cut = run_of_cells.index(sources[0])
+                assert sources == run_of_cells[cut:] + run_of_cells[:cut]
+            assert sorted(lines) == list(range(min(lines, default=0), max(lines, default=-1) + 1))
+            if own_line not in lines:  # From the wanted piece to the anchor all is one block.
+                assert (anchor - wanted) // step > 0
+                between = range((anchor - wanted) // step)
+                assert not any(seam_is_doubted(wanted + index * step, direction) for index in between)
+                continue
+            come_from = {source: cell for cell, source in lines[own_line]}
+            assert come_from[wanted] == come_from.get(anchor, anchor) + step
+            # The wanted piece brings all with it up to the next doubted seam, or up to the border.
+            last = wanted
+            while come_from.get(last + step) == come_from[last] + step:
+                assert not seam_is_doubted(last, direction)
+                last += step
+            assert seam_is_doubted(last, direction) or cells[last + step] == OUTSIDE
+
+
+def test_lines_beside_the_anchors_are_swapped_with_it():
+    # Three lines of twelve: in all of them the parts 2 to 5 and 6 to 9 are swapped.
+    rows, columns = 3, 12
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(rows, columns)))
+    right = np.arange(rows * columns).reshape(rows, columns)
+    wrong = right[:, [0, 1, 6, 7, 8, 9, 2, 3, 4, 5, 10, 11]]
+    chain = chain_from(compatibility, columns, wrong)
+    places = chain.board.places
+    found = set()
+    for seed in range(200):
+        plan = dict(swap_plan(chain, places[right[1, 1]], places[right[1, 2]], naive.RIGHT, seed * 2**32 + seed))
+        after = chain.board.cells.copy()
+        after[list(plan)] = chain.board.cells[list(plan.values())]
+        found.add(tuple(inside(after, rows, columns).ravel().tolist()))
+        assert inside(after, rows, columns)[1].tolist() == right[1].tolist()
+    assert tuple(right.ravel().tolist()) in found
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_strip_with_two_parts_swapped_is_repaired(turned):
+    """The parts are larger than any segment that moves as one, and no move may make anything dearer."""
+    picture, right = drawing(3 * 8, 24 * 8), np.arange(3 * 24).reshape(3, 24)
+    wrong = right[:, [0, 1, *range(12, 20), *range(2, 12), *range(20, 24)]]
+    if turned:  # Pieces are numbered by rows again.
+        numbers = right.T.ravel().argsort()
+        picture, right, wrong = picture.swapaxes(0, 1), numbers[right.T], numbers[wrong.T]
+    compatibility = compatibility_of(midline_seams(Puzzle.from_array(picture, 8)))
+    columns = right.shape[1]
+    chains = [run(compatibility, columns, wrong, 20_000, 0.0, seed) for seed in range(1, 5)]
+    best = min(chains, key=lambda chain: cost_of_chain(compatibility, columns, chain))
+    assert grid_of(best, columns).tolist() == right.ravel().tolist() == list(range(72))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from([0.0, 0.3]))
+def test_holes_are_filled_for_what_is_said_and_filling_ends_where_more_is_spent_than_allowed(seed, number, noise):
+    rows, columns = 4, 5
+    rng = np.random.default_rng(seed)
+    features = random_features(rng, rows * columns)
+    compatibility, costs = compatibility_of(features), costs_of(features)
+    key = np.uint64(seed)
+
+    def filled(allowed):
+        chain = chain_from(compatibility, columns, start)
+        board, memory = chain.board, chain.memory
+        holes = board.places[start.ravel()[emptied]].copy()
+        pool = board.cells[holes].copy()
+        board.cells[holes] = HOLE
+        spent = naive.cost_of_pairs(inside(board.cells, rows, columns), costs)
+        room = (features, memory.entries, memory.bits, board, holes, number, pool)
+        spent = fill_holes(*room, key, noise, spent, allowed)
+        return spent, inside(board.cells, rows, columns)
+
+    start = rng.permutation(rows * columns).reshape(rows, columns)
+    emptied = rng.permutation(rows * columns)[:number]
+    spent, grid = filled(np.inf)
+    assert sorted(grid.ravel()) == list(range(rows * columns))
+    assert spent == pytest.approx(naive.cost_of_pairs(grid, costs), rel=1e-5)
+    assert filled(spent)[1].tolist() == grid.tolist()
+    allowed = spent * rng.uniform(0.5, 0.999)
+    too_much, stopped = filled(allowed)
+    assert too_much > allowed
+    put_in = stopped != HOLE
+    assert (stopped[put_in] == grid[put_in]).all()
+    assert too_much == pytest.approx(naive.cost_of_pairs(stopped, costs), rel=1e-5)
