@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from jigsolve import Puzzle
 from jigsolve.compatibility import candidates as module
-from jigsolve.compatibility.candidates import buddied_share
+from jigsolve.compatibility.candidates import DOUBT_RATIOS, NO_BUDDY, VAGUE, VAGUE_RATIO, buddied_share, costs_of_rank
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.products import RELATIVE_SLACK, distance_product, seam_product
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from tests import naive
-from tests.puzzles import compatibility_of, drawing, drawn_puzzle, random_features, random_pieces, squares_of
+from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features, random_pieces, squares_of
 
 
 def check_against_naive(features, keep):
@@ -19,6 +19,20 @@ def check_against_naive(features, keep):
     squares = naive.all_costs(features)
     assert found.candidates.tolist() == naive.candidates(squares, keep)
     assert found.buddies.tolist() == naive.best_buddies(squares)
+    check_doubts(features, found)
+
+
+def check_doubts(features, found):
+    """First costs and doubts are what the costs of all pairs say."""
+    costs, lists = costs_of(features), found.candidates.tolist()
+    first = [costs[side // 4, side % 4, others[0] // 4] if others else np.inf for side, others in enumerate(lists)]
+    assert found.first_costs.tolist() == first
+    for piece, direction in np.ndindex(costs.shape[:2]):
+        others = np.delete(costs[piece, direction], piece)
+        assert (others >= found.first_costs[4 * piece + direction]).all()
+    expected = naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO)
+    defined = [side for side, level in enumerate(expected) if level is not None]
+    assert [found.doubt[side] for side in defined] == [expected[side] for side in defined]
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])
@@ -65,6 +79,7 @@ def check_seams_against_brute_force(seams, keep):
     squares = squares_of(seams)
     assert found.candidates.tolist() == naive.candidates(squares, keep)
     assert found.buddies.tolist() == naive.best_buddies(squares)
+    check_doubts(seams, found)
 
 
 @pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
@@ -122,6 +137,40 @@ def test_estimates_are_no_further_off_than_they_say(seams):
     # And what they say is worth something: a list is rarely in doubt.
     nearest = np.sort(squares, axis=2)[:, :, 1].ravel()
     assert (product.slack < 0.01 * nearest).all()
+
+
+def test_doubt_has_a_level_for_every_ratio_then_none_and_vague():
+    assert (NO_BUDDY, VAGUE) == (len(DOUBT_RATIOS) + 1, len(DOUBT_RATIOS) + 2) == (naive.VAGUE - 1, naive.VAGUE)
+    # On a line: the right of 0 is at 0, the left of 1, which is nearest to it, at 1000, and that of 2 beyond.
+    for ratio, level in ((0.1, 0), (0.49, 0), (0.51, 1), (0.66, 2), (0.81, 3), (0.91, 4), (0.995, 4)):
+        features = np.zeros((4 * 3, 20), dtype=np.int32)
+        features[[4 * 0 + naive.LEFT, 4 * 1 + naive.RIGHT, 4 * 2 + naive.RIGHT], 0] = -(2**20), 2**20, -(2**21)
+        features[[4 * 1 + naive.LEFT, 4 * 2 + naive.LEFT], 0] = 1000, -round(1000 / ratio)
+        found = compatibility_of(features)
+        assert found.buddies[0, naive.RIGHT] == 1
+        assert found.doubt[[4 * 0 + naive.RIGHT, 4 * 1 + naive.LEFT]].tolist() == [level, level]
+
+
+def test_a_side_without_a_buddy_is_vague_if_its_first_two_candidates_fit_alike():
+    # Of 3 to the right 0 is the nearest, and then 1; but 0 and 1 are each nearer to others, 2 and 4.
+    for second, level in ((1009, VAGUE), (1011, NO_BUDDY)):
+        features = np.zeros((4 * 5, 20), dtype=np.int32)
+        features[[4 * piece + naive.RIGHT for piece in range(5)], 0] = [9000, 9000, 1010, 0, -1020]
+        features[[4 * piece + naive.LEFT for piece in range(5)], 0] = [1000, -second, 9100, 9200, 9200]
+        found = compatibility_of(features)
+        assert found.candidates[4 * 3 + naive.RIGHT, :2].tolist() == [4 * 0 + naive.LEFT, 4 * 1 + naive.LEFT]
+        assert found.buddies[3, naive.RIGHT] == -1
+        assert found.doubt[4 * 3 + naive.RIGHT] == level
+
+
+@pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])
+def test_costs_of_a_rank_are_those_of_its_candidates_or_infinite(measure):
+    features = measure(drawn_puzzle(2, 3))
+    costs, found = costs_of(features), compatibility_of(features, 3)
+    for rank in range(3):
+        expected = [costs[side // 4, side % 4, others[rank] // 4] for side, others in enumerate(found.candidates)]
+        assert costs_of_rank(found.candidates, features, rank).tolist() == expected
+    assert np.isinf(costs_of_rank(found.candidates, features, 3)).all()
 
 
 def test_the_share_of_buddies_counts_pairs_right_and_down():
