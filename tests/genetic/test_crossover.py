@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jigsolve.compatibility.candidates import NO_BUDDY, VAGUE
 from jigsolve.compatibility.memory import new_memory
+from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.crossover import (
+    DRAWN,
     EMPTY,
     LOOKED_AT,
     NONE,
     breed,
     consult,
+    fittest_drawn,
     fittest_for_cell,
     grow,
     new_workspace,
@@ -20,7 +24,7 @@ from jigsolve.genetic.crossover import (
 from jigsolve.genetic.population import grid_cost
 from jigsolve.genetic.random import first_state
 from tests import naive
-from tests.puzzles import compatibility_of, random_features
+from tests.puzzles import compatibility_of, costs_of, random_features, random_pieces
 
 FRAMES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 
@@ -129,17 +133,25 @@ def test_children_are_distributed_as_the_papers_algorithm_says(rows, columns, mu
         assert abs(expected[outcome] - found[outcome]) <= 5 * deviation + 1, outcome
 
 
+@pytest.mark.parametrize("mutation_rate", [0.0, 0.2])
 @pytest.mark.parametrize("keep", [1, 32])
 @pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 2), (1, 5)])
-def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(rows, columns, keep):
-    """With one candidate a side the lists run dry, and any free piece is taken."""
+def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(rows, columns, keep, mutation_rate):
+    """With one candidate a side the lists run dry, and any free piece is taken.
+
+    The levels of doubt are drawn, so that sides of every level meet in one small puzzle.
+    """
     samples, pieces = 4000, rows * columns
     rng = np.random.default_rng(rows * 10 + columns)
     features = random_features(rng, pieces)
     compatibility, squares = compatibility_of(features, keep), naive.all_costs(features)
+    mutual = compatibility.buddies.ravel() >= 0
+    doubt = np.where(mutual, rng.integers(NO_BUDDY, size=4 * pieces), rng.choice([NO_BUDDY, VAGUE], size=4 * pieces))
+    assert {NO_BUDDY, VAGUE} <= set(doubt)
+    compatibility = compatibility._replace(doubt=doubt.astype(np.uint8))
     buddies, lists = naive.best_buddies(squares), naive.candidates(squares, keep)
     costs = np.sqrt(squares.astype(np.float64))
-    first, second = related_parents(rng, rows, columns, buddies)
+    first, second = related_parents(rng, rows, columns, buddies, moved=4)
 
     def for_cell(neighbours, free):
         return naive.fittest_for_cell(neighbours, free, costs, lists, LOOKED_AT)
@@ -147,13 +159,14 @@ def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(ro
     python = random.Random(1)
     expected, found = Counter(), Counter()
     for seed in range(samples):
-        child, phases = naive.crossover(first, second, squares, buddies, python, for_cell=for_cell)
+        child, phases = naive.crossover(first, second, squares, buddies, python, None, mutation_rate, for_cell, doubt)
         expected[(*child.ravel().tolist(), *phases)] += 1
-        child, phases = grow_child(compatibility, first, second, python.randrange(pieces), seed, bits=5)
+        child, phases = grow_child(compatibility, first, second, python.randrange(pieces), seed, None, mutation_rate, 5)
         found[(*child.ravel().tolist(), *phases.tolist())] += 1
 
     outcomes = expected.keys() | found.keys()
     assert len(outcomes) > 1
+    assert max(greedy for *_, greedy in outcomes) > 1
     for outcome in outcomes:
         share = (expected[outcome] + found[outcome]) / (2 * samples)
         deviation = np.sqrt(2 * samples * share * (1 - share))
@@ -179,6 +192,54 @@ def test_the_piece_for_a_cell_is_the_obvious_one(pieces, keep, seed, bits):
     entries, lists = new_memory(pieces, bits).entries, compatibility.candidates
     found = fittest_for_cell(lists, features, grid, steps, 4, used, entries, bits)
     assert found == (NONE if expected is None else expected)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(5, 40), st.integers(0, 2**32), st.booleans())
+def test_of_the_free_pieces_drawn_for_a_cell_the_fittest_is_taken(pieces, seed, seams):
+    rng = np.random.default_rng(seed)
+    features = midline_seams(random_pieces(rng, pieces)) if seams else random_features(rng, pieces)
+    costs = costs_of(features).astype(np.float64)
+    order, beside = rng.permutation(pieces), rng.permutation(4)[: rng.integers(1, 5)]
+    neighbours = {int(direction): int(piece) for direction, piece in zip(beside, order, strict=False)}
+    steps = (1, 3, -1, -3)
+    grid, used = np.full(9, EMPTY), np.zeros(pieces, dtype=np.uint8)
+    for direction, piece in neighbours.items():
+        grid[4 + steps[direction]] = piece
+    used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
+    free = rng.permutation(pieces).astype(np.int32)
+    piece, count = fittest_drawn(features, grid, steps, 4, used, free, pieces, np.uint64(seed))
+    left = np.flatnonzero(used == 0)
+    # What is dropped was used, whatever is free stays, and each once.
+    assert len(set(free[:count].tolist())) == count
+    assert set(left) <= set(free[:count])
+    if len(left) == 0:
+        assert (piece, count) == (NONE, 0)
+        return
+    assert not used[piece]
+    # Pieces are drawn with repetition. Of one or two, each is among them but for one time in 2^15.
+    if len(left) <= 2:
+        assert piece == naive.fittest_of(neighbours, left, costs)
+
+
+def test_pieces_drawn_for_a_cell_are_as_good_as_the_best_of_sixteen():
+    """The rank of what is taken is that of the smallest of as many numbers drawn."""
+    pieces, samples = 101, 4000
+    features = random_features(np.random.default_rng(1), pieces)
+    costs, used = costs_of(features), np.zeros(pieces, dtype=np.uint8)
+    used[0] = 1
+    grid = np.full(9, EMPTY)
+    grid[3] = 0  # To the left of the cell.
+    ranks = (costs[1:, naive.LEFT, 0]).argsort().argsort()
+    found = []
+    for index in range(samples):
+        free = np.arange(pieces, dtype=np.int32)
+        state = np.uint64(first_state(np.uint64(1), np.uint64(2), np.uint64(index)))
+        piece, _ = fittest_drawn(features, grid, (1, 3, -1, -3), 4, used, free, pieces, state)
+        found.append(ranks[piece - 1])
+    at_least = np.array([((100 - rank) / 100) ** DRAWN for rank in range(100)])
+    share = np.array([np.mean(np.array(found) >= rank) for rank in range(100)])
+    assert np.abs(share - at_least).max() < 5 * 0.5 / np.sqrt(samples)
 
 
 @settings(max_examples=60, deadline=None)
@@ -207,13 +268,13 @@ def test_the_child_of_equal_parents_is_their_copy_however_cells_are_judged():
     assert phases.tolist() == [19, 0, 0]
 
 
-def related_parents(rng, rows, columns, buddies):
+def related_parents(rng, rows, columns, buddies, moved=2):
     """Parents that share relations and contain best buddies, so that every phase is used."""
     wanted = {(p, d, b) for p, row in enumerate(buddies) for d, b in enumerate(row) if b >= 0}
     while True:
         first, _ = random_parents(rng, rows, columns)
         second = first.copy()
-        second.ravel()[[0, 1]] = second.ravel()[[1, 0]]
+        second.ravel()[:moved] = np.roll(second.ravel()[:moved], 1)
         relations = [
             {(p, d, naive.neighbour(grid, p, d)) for p in range(rows * columns) for d in range(4)}
             for grid in (first, second)
