@@ -281,16 +281,16 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     agreed[agreed_count] = entry
                     agreed_count += 1
                 elif advised == NONE:
-                    level = doubt[side] if bits > 0 else NO_BUDDY
-                    if level < NO_BUDDY:
-                        hoped[level, hoped_counts[level]] = entry
-                        hoped_counts[level] += 1
-                    elif level == VAGUE:
+                    if bits == 0 or doubt[side] == NO_BUDDY:
+                        boundary[boundary_count] = entry
+                        boundary_count += 1
+                    elif doubt[side] == VAGUE:
                         vague[vague_count] = entry
                         vague_count += 1
                     else:
-                        boundary[boundary_count] = entry
-                        boundary_count += 1
+                        level = doubt[side]
+                        hoped[level, hoped_counts[level]] = entry
+                        hoped_counts[level] += 1
                 else:
                     buddied[buddied_count] = entry
                     buddied_count += 1
