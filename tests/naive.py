@@ -121,8 +121,7 @@ def doubts(costs, lists, ratios, vague_ratio):
     """How doubtful each side's first candidate is, of lists of candidates: costs are the float32 of all pairs.
 
     The levels of best buddies go by the share of the next best candidate's cost that they cost. Then comes what has no
-    buddy, and last what has two candidates about equally good. None is where nothing is defined: buddies that fit
-    exactly, as others do.
+    buddy, and last what has two candidates about equally good, such as buddies that fit exactly, as others do.
     """
     levels = []
     for side, others in enumerate(lists):
@@ -130,7 +129,7 @@ def doubts(costs, lists, ratios, vague_ratio):
         if others and lists[others[0]][0] == side:
             next_best = min((each[1] for each in fits if len(each) > 1), default=np.float32(np.inf))
             share = float(fits[0][0] / next_best) if next_best > 0 else None
-            levels.append(None if share is None else sum(share >= ratio for ratio in ratios))
+            levels.append(VAGUE if share is None else sum(share >= ratio for ratio in ratios))
         else:
             vague = len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]
             levels.append(VAGUE if vague or not others else VAGUE - 1)
@@ -256,7 +255,7 @@ def crossover(
             surer = [entry for entry in boundaries if entry not in vague]
             phase, (cell, piece, direction) = 2, rng.choice(surer or vague)
             chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
-            chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng.randrange(n)) if for_cell else chosen
+            chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng) if for_cell else chosen
         if phase != 1:
             once = mutant_from is not None and len(kernel) >= mutant_from
             if once or rng.random() < mutation_rate:
@@ -290,12 +289,11 @@ def _options(boundaries, free, parents, buddies, levels):
     return *([entry for entry in entries if entry[-1] in free] for entries in (agreed, buddied, hoped)), vague
 
 
-def _chosen_for_cell(kernel, cell, free, for_cell, drawn):
-    """What `for_cell` chooses, or the first free piece from the one drawn on."""
+def _chosen_for_cell(kernel, cell, free, for_cell, rng):
+    """What `for_cell` chooses for the neighbours that a cell has."""
     row, column = cell
     beside = {d: kernel.get((row + down, column + right)) for d, (down, right) in STEPS.items()}
-    chosen = for_cell({d: other for d, other in beside.items() if other is not None}, free)
-    return chosen if chosen is not None else min(free, key=lambda piece: (piece < drawn, piece))
+    return for_cell({d: other for d, other in beside.items() if other is not None}, free, rng)
 
 
 def _boundaries(kernel, rows, columns):

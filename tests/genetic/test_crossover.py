@@ -153,8 +153,11 @@ def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(ro
     costs = np.sqrt(squares.astype(np.float64))
     first, second = related_parents(rng, rows, columns, buddies, moved=4)
 
-    def for_cell(neighbours, free):
-        return naive.fittest_for_cell(neighbours, free, costs, lists, LOOKED_AT)
+    def for_cell(neighbours, free, random_numbers):
+        chosen = naive.fittest_for_cell(neighbours, free, costs, lists, LOOKED_AT)
+        if chosen is None:
+            chosen = naive.fittest_of(neighbours, [random_numbers.choice(free) for _ in range(DRAWN)], costs)
+        return chosen
 
     python = random.Random(1)
     expected, found = Counter(), Counter()

@@ -102,7 +102,8 @@ def _doubt(
     mutual = buddies.ravel() >= 0
     if mutual.any():
         next_best = np.minimum(second[mutual], second[candidates[mutual, 0]])
-        doubt[mutual] = np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
+        levels = np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
+        doubt[mutual] = np.where(next_best > 0, levels, VAGUE)  # Of pieces that all fit exactly, none is sure.
     return doubt
 
 

@@ -282,7 +282,7 @@ def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources
                 while cut != high and not is_doubted(board, indices, cut, direction):
                     cut += step
                 if cut == high:
-                    break
+                    return count
             else:
                 low, cut, high = end + step, start - step, start
                 while cells[high + step] >= 0 and not is_doubted(board, indices, high, direction):
