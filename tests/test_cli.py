@@ -624,7 +624,7 @@ def run_here(monkeypatch, folder, *arguments):
 
 
 def test_ctrl_c_before_there_is_anything_says_so(monkeypatch, capsys, folder, prepared):
-    def interrupt():
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli_module, "warm_up", interrupt)
