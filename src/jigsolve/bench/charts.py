@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .published import PAPER_NEIGHBOUR, PAPER_SECONDS
+from .results import Run
 from .summary import SetSummary
 
 if TYPE_CHECKING:
@@ -62,14 +63,14 @@ def cost_chart(summaries: list[SetSummary]) -> bytes:
     """Return the best cost by generation, as a multiple of the true picture's, averaged over each set."""
     figure, axes = _figure("generation", "best cost / cost of the true picture")
     for summary in summaries:
-        ratios: dict[int, list[float]] = {}
-        for run in summary.runs:
-            for entry in run.costs_by_generation.split():
-                generation, cost = entry.split(":")
-                if run.true_cost > 0:
-                    ratios.setdefault(int(generation), []).append(float(cost) / run.true_cost)
-        numbers = sorted(ratios)
-        axes.plot(numbers, [statistics.mean(ratios[number]) for number in numbers], label=f"{summary.name} pieces")
+        courses = [_course(run) for run in summary.runs if run.true_cost > 0]
+        numbers = sorted({number for course in courses for number in course})
+        # A run that ended early keeps its last cost, or the average would be of ever fewer, harder images.
+        means = [
+            statistics.mean(course[max(known for known in course if known <= number)] for course in courses)
+            for number in numbers
+        ]
+        axes.plot(numbers, means, label=f"{summary.name} pieces")
     axes.set_yscale("log")
     axes.set_xscale("symlog", linthresh=5)
     axes.set_xlim(left=0)
@@ -78,6 +79,12 @@ def cost_chart(summaries: list[SetSummary]) -> bytes:
     axes.yaxis.set_minor_formatter("{x:g}")
     axes.legend(frameon=False)
     return _png(figure)
+
+
+def _course(run: Run) -> dict[int, float]:
+    """Return the best cost after some generations, as a multiple of the true picture's."""
+    entries = (entry.split(":") for entry in run.costs_by_generation.split())
+    return {int(number): float(cost) / run.true_cost for number, cost in entries}
 
 
 def _figure(x_label: str, y_label: str) -> "tuple[Figure, Axes]":

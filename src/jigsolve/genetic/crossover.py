@@ -210,7 +210,9 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     (columns) as the frame, the rows above and below it (columns beside it) are marked OUTSIDE, so that "the cell is
     EMPTY" is all that placing needs to ask.
 
-    The frontier is three lists of entries (cell, side beside it): sides with agreed advice, with a buddy, and the rest.
+    The frontier is lists of entries (cell, side beside it): sides with agreed advice, with a buddy in a parent, and the
+    rest, the boundary; where pieces are judged by cell, sides of the rest that have a best buddy are hoped for first,
+    in a list for each level of doubt, and vague ones come last.
     Invariant: each side of a placed piece that faces an EMPTY cell is in one of them. A filled cell stays filled and a
     used piece used, so an entry is looked at only when it is drawn: one whose cell is filled is dropped, one whose
     piece is used joins the rest. The draws are uniform over the valid entries all the same.
