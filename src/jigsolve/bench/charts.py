@@ -63,7 +63,7 @@ def cost_chart(summaries: list[SetSummary]) -> bytes:
     """Return the best cost by generation, as a multiple of the true picture's, averaged over each set."""
     figure, axes = _figure("generation", "best cost / cost of the true picture")
     for summary in summaries:
-        courses = [_course(run) for run in summary.runs if run.true_cost > 0]
+        courses = [course for run in summary.runs if run.true_cost > 0 and (course := _course(run))]
         numbers = sorted({number for course in courses for number in course})
         # A run that ended early keeps its last cost, or the average would be of ever fewer, harder images.
         means = [
