@@ -8,7 +8,7 @@ from jigsolve.compatibility import candidates as module
 from jigsolve.compatibility.candidates import DOUBT_RATIOS, NO_BUDDY, VAGUE, VAGUE_RATIO, buddied_share, costs_of_rank
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
-from jigsolve.compatibility.products import RELATIVE_SLACK, distance_product, seam_product
+from jigsolve.compatibility.products import distance_product, seam_product
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from tests import naive
 from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features, random_pieces, squares_of
@@ -58,8 +58,9 @@ def test_constant_pieces():
     check_against_naive(np.zeros((4 * 12, 20), dtype=np.int32), 5)
 
 
-def test_more_pieces_than_one_block(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+def test_more_pieces_than_one_tile(monkeypatch):
+    monkeypatch.setattr(module, "TILE_ROWS", 7)
+    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
     check_against_naive(random_features(np.random.default_rng(3), 23), 6)
 
 
@@ -104,8 +105,9 @@ def test_seams_of_identical_and_of_nearly_identical_pieces(measure):
 
 
 @pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
-def test_seams_of_more_pieces_than_one_block(monkeypatch, measure):
-    monkeypatch.setattr(module, "BLOCK_ROWS", 7)
+def test_seams_of_more_pieces_than_one_tile(monkeypatch, measure):
+    monkeypatch.setattr(module, "TILE_ROWS", 7)
+    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
     check_seams_against_brute_force(measure(drawn_puzzle(4, 6, 5, 7)), 6)
 
 
@@ -123,20 +125,26 @@ def test_any_seams(measure, pieces, keep, size, seed, levels):
     check_seams_against_brute_force(measure(puzzle), keep)
 
 
-@pytest.mark.parametrize("seams", [False, True])
-def test_estimates_are_no_further_off_than_they_say(seams):
+@pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])
+@pytest.mark.parametrize("pieces", ["real", "random", "nearly identical"])
+def test_no_lower_bound_is_above_the_sum_and_few_are_far_below(measure, pieces):
     rng = np.random.default_rng(4)
-    features = midline_seams(random_pieces(rng, 12)) if seams else random_features(rng, 12)
-    product = seam_product(features) if seams else distance_product(features)
+    nearly = np.tile(drawing(8, 8), (4, 5, 1)) ^ rng.integers(0, 2, size=(32, 40, 3), dtype=np.uint8)
+    puzzles = {
+        "real": drawn_puzzle(4, 5),
+        "random": random_pieces(rng, 20),
+        "nearly identical": Puzzle.from_array(nearly, 8),
+    }
+    features = measure(puzzles[pieces])
+    product = distance_product(features) if measure is lab_features else seam_product(features)
     squares = squares_of(features)
+    far_below = 0
     for piece, direction, other in np.ndindex(squares.shape):
-        one, two = 4 * piece + direction, 4 * other + (direction ^ 2)
-        estimate = product.left[one] @ product.right[two] + product.added[one] + product.added[two]
+        bound = product.left[4 * piece + direction] @ product.right[4 * other + (direction ^ 2)]
         square = squares[piece, direction, other]
-        assert abs(estimate - square) <= product.slack[one] + RELATIVE_SLACK * square
-    # And what they say is worth something: a list is rarely in doubt.
-    nearest = np.sort(squares, axis=2)[:, :, 1].ravel()
-    assert (product.slack < 0.01 * nearest).all()
+        assert bound <= square
+        far_below += bound < 0.9 * square
+    assert far_below < 0.2 * squares.size
 
 
 def test_doubt_has_a_level_for_every_ratio_then_none_and_vague():

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .costs import Features, Seams, cost_of, squared_distance, squared_distance_below
-from .products import RELATIVE_SLACK, Product, distance_product, seam_product
+from .costs import HEAD, Features, Seams, cost_of, head_of, squared_distance, squared_distance_below
+from .products import distance_product, seam_product
 
-# Rows of one matrix product: enough for its speed, but no more than the memory below.
-BLOCK_ROWS = 512
-BLOCK_BYTES = 2**26
-# How many more than asked for are taken from the rounded product, so that rounding rarely costs a second look.
+# Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
+TILE_ROWS = 512
+TILE_COLUMNS = 4096
+# How many more than asked for are taken by their lower bounds, so that few sides need a second look.
 MARGIN = 8
+# Entries of a tile that are compared with their limits at once.
+CHUNK = 64
 # Best buddies are sorted by the ratio of their cost to that of the next best candidate of either.
 DOUBT_RATIOS = (0.5, 0.65, 0.8, 0.9)
 NO_BUDDY = len(DOUBT_RATIOS) + 1
@@ -38,6 +40,10 @@ class Compatibility(NamedTuple):
     better they fit than the next best candidate of either; VAGUE where the first two fit about equally well."""
     first_costs: NDArray[np.float32]
     """(sides,): what a side's first candidate costs: no other can be cheaper."""
+    order: NDArray[np.int32]
+    """(4, pieces): for every direction the pieces in the order of the first of their sides' heads, then of number."""
+    heads: NDArray[np.int32]
+    """(4, pieces, HEAD): the heads of these sides (see `costs.head_of`), in that order: near ones lie side by side."""
     features: Features
     """What any other cost is computed from (see `costs`)."""
 
@@ -45,35 +51,89 @@ class Compatibility(NamedTuple):
 def find_candidates(features: Features, keep: int, threads: Threads) -> Compatibility:
     """Find the `keep` cheapest candidates of every side.
 
-    Costs are estimated block by block with a matrix product whose rounding error is bounded; the best are then computed
-    exactly, and a side whose list the error could touch is searched whole.
+    A matrix product bounds the costs of all pairs from below, tile by tile. A pair has one cost, seen from either side,
+    so each tile serves the sides of its rows and those of its columns. Of those with the lowest bounds the costs are
+    then computed exactly; where a side that was left out could still belong into the list, the side is looked at again.
     """
     product = seam_product(features) if isinstance(features, Seams) else distance_product(features)
-    pieces = len(product.slack) // 4
+    pieces = len(product.left) // 4
     keep = min(keep, pieces - 1)
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
     if keep > 0:
-        for direction, first, estimates in _blocks_of_estimates(product):
-            select = partial(select_candidates, features, estimates, direction, first, product.slack, candidates)
-            threads.run(len(estimates), select)
+        for direction in (0, 1):
+            left = np.ascontiguousarray(product.left[direction::4])
+            right = np.ascontiguousarray(product.right[direction + 2 :: 4])
+            own, others = _nearest_by_bound(left, right, min(keep + MARGIN, pieces - 1), threads)
+            again = _settle(features, direction, own, candidates, threads)
+            _look_again(features, direction, again, left, right, candidates, threads)
+            again = _settle(features, direction + 2, others, candidates, threads)
+            _look_again(features, direction + 2, again, right, left, candidates, threads)
     buddies = _best_buddies(candidates)
     first_costs = costs_of_rank(candidates, features, 0)
     doubt = _doubt(candidates, buddies, first_costs, costs_of_rank(candidates, features, 1))
-    return Compatibility(candidates, buddies, doubt, first_costs, features)
+    return Compatibility(candidates, buddies, doubt, first_costs, *_by_head(features, pieces), features)
 
 
-def _blocks_of_estimates(product: Product) -> Iterator[tuple[int, int, NDArray[Any]]]:
-    """Yield (direction, first piece, estimated squared costs of its block of pieces against all pieces)."""
-    left, right, added = (part.reshape(-1, 4, *part.shape[1:]).swapaxes(0, 1).copy() for part in product[:3])
-    for direction in range(4):
-        own, other = left[direction], right[direction ^ 2]
-        height = max(1, min(BLOCK_ROWS, BLOCK_BYTES // other[:, 0].nbytes))
-        for first in range(0, len(own), height):
-            rows = slice(first, first + height)
-            estimates = own[rows] @ other.T
-            estimates += added[direction, rows, np.newaxis]
-            estimates += added[direction ^ 2]
-            yield direction, first, estimates
+class Nearest(NamedTuple):
+    """For the sides of one direction, the pieces with the lowest bounds, lowest first."""
+
+    bounds: NDArray[np.float32]
+    pieces: NDArray[np.int32]
+
+
+def _nothing_yet(pieces: int, short: int) -> Nearest:
+    return Nearest(np.full((pieces, short), np.inf, dtype=np.float32), np.full((pieces, short), -1, dtype=np.int32))
+
+
+def _nearest_by_bound(
+    left: NDArray[np.float32], right: NDArray[np.float32], short: int, threads: Threads
+) -> tuple[Nearest, Nearest]:
+    """Return the nearest by bound of the sides in `left` among those in `right`, and the other way round."""
+    own, others = _nothing_yet(len(left), short), _nothing_yet(len(right), short)
+    for first_row, first_column, tile in _tiles(left, right):
+        if first_row < first_column + tile.shape[1] and first_column < first_row + len(tile):
+            same = np.arange(max(first_row, first_column), min(first_row + len(tile), first_column + tile.shape[1]))
+            tile[same - first_row, same - first_column] = np.inf  # No piece lies beside itself.
+        threads.run(len(tile), partial(collect_by_row, tile, first_row, first_column, own))
+        threads.run(tile.shape[1], partial(collect_by_column, tile, first_row, first_column, others))
+    return own, others
+
+
+def _tiles(left: NDArray[np.float32], right: NDArray[np.float32]) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+    """Yield (first row, first column, lower bounds of the pairs of these)."""
+    for row in range(0, len(left), TILE_ROWS):
+        for column in range(0, len(right), TILE_COLUMNS):
+            yield row, column, left[row : row + TILE_ROWS] @ right[column : column + TILE_COLUMNS].T
+
+
+def _settle(
+    features: Features, direction: int, nearest: Nearest, candidates: NDArray[np.int32], threads: Threads
+) -> NDArray[np.intp]:
+    """Fill the candidates of one direction; return the pieces whose lists may lack some, with what they have."""
+    unsettled = np.zeros(len(nearest.pieces), dtype=np.bool_)
+    threads.run(len(unsettled), partial(settle, features, direction, nearest, candidates, unsettled))
+    return np.flatnonzero(unsettled)
+
+
+def _look_again(
+    features: Features,
+    direction: int,
+    pieces: NDArray[np.intp],
+    own: NDArray[np.float32],
+    others: NDArray[np.float32],
+    candidates: NDArray[np.int32],
+    threads: Threads,
+) -> None:
+    """Find the candidates of some pieces' sides among all whose bounds allow it, in order of number."""
+    for first in range(0, len(pieces), TILE_ROWS):
+        rows = pieces[first : first + TILE_ROWS]
+        limits = costs_squared(features, 4 * rows + direction, candidates[4 * rows + direction, -1])
+        squares = np.full((len(rows), candidates.shape[1]), np.inf)
+        factors = own[rows]
+        for column in range(0, len(others), TILE_COLUMNS):
+            tile = factors @ others[column : column + TILE_COLUMNS].T
+            look = partial(look_again, features, direction, rows, column, tile, limits, squares, candidates)
+            threads.run(len(rows), look)
 
 
 def _best_buddies(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -107,6 +167,23 @@ def _doubt(
     return doubt
 
 
+def _by_head(features: Features, pieces: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    heads = heads_of(features, pieces)
+    order = np.argsort(heads[:, :, 0], axis=1, kind="stable")
+    return order.astype(np.int32), np.take_along_axis(heads, order[:, :, np.newaxis], axis=1)
+
+
+@kernel
+def heads_of(features, pieces):
+    """The heads of all sides, by direction."""
+    heads = np.empty((4, pieces, HEAD), np.int32)
+    for direction in range(4):
+        for piece in range(pieces):
+            for index in range(HEAD):
+                heads[direction, piece, index] = head_of(features, 4 * piece + direction, index)
+    return heads
+
+
 @kernel
 def costs_of_rank(candidates, features, rank):
     """What the candidate of a rank costs, for every side; infinite where there are not as many."""
@@ -133,41 +210,108 @@ def insert(values, sides, count, value, side):
 
 
 @kernel
-def select_candidates(features, estimates, direction, first, slack, candidates, begin, end):
-    """Fill the candidates of one direction of the pieces first+begin .. first+end-1 from their estimates.
+def collect_by_row(tile, first_row, first_column, nearest, begin, end):
+    """Put the entries of the rows begin .. end-1 of a tile into the lists of their sides.
 
-    An estimate of a side that belongs into the list is off by at most `slack[side]` and RELATIVE_SLACK of itself.
-
-    Invariant: what the short list leaves out is estimated at its last entry or above. If the last candidate kept is
-    nearer than that by more than the error, the list is exact; if not, all pieces are looked at.
+    Most entries are above the limit of their list: one bit tells a chunk of them, and quickly, as the compiler
+    turns 32-bit results at unsigned places into vector instructions.
     """
-    pieces = estimates.shape[1]
+    bounds, pieces = nearest
+    last = bounds.shape[1] - 1
+    for row in range(begin, end):
+        own_bounds, own_pieces = bounds[first_row + row], pieces[first_row + row]
+        for chunk in range(0, tile.shape[1], CHUNK):
+            stop = min(chunk + CHUNK, tile.shape[1])
+            limit = own_bounds[last]
+            below = np.int32(0)
+            for column in range(chunk, stop):
+                below |= np.int32(tile[row, np.uint64(column)] < limit)
+            if below:
+                for column in range(chunk, stop):
+                    if tile[row, column] < own_bounds[last]:
+                        insert(own_bounds, own_pieces, last + 1, tile[row, column], first_column + column)
+
+
+@kernel
+def collect_by_column(tile, first_row, first_column, nearest, begin, end):
+    """Put the entries of the columns begin .. end-1 of a tile into the lists of their sides, likewise."""
+    bounds, pieces = nearest
+    last = bounds.shape[1] - 1
+    limits = bounds[first_column + begin : first_column + end, last].copy()
+    for row in range(tile.shape[0]):
+        for chunk in range(begin, end, CHUNK):
+            stop = min(chunk + CHUNK, end)
+            below = np.int32(0)
+            for column in range(chunk, stop):
+                below |= np.int32(tile[row, np.uint64(column)] < limits[np.uint64(column - begin)])
+            if below:
+                for column in range(chunk, stop):
+                    if tile[row, column] < limits[column - begin]:
+                        other = first_column + column
+                        insert(bounds[other], pieces[other], last + 1, tile[row, column], first_row + row)
+                        limits[column - begin] = bounds[other, last]
+
+
+@kernel
+def settle(features, direction, nearest, candidates, unsettled, begin, end):
+    """Fill the candidates of one direction of the pieces begin .. end-1 with the best of those nearest by bound.
+
+    Invariant: what the short list leaves out has a bound of its last entry or above. If the last candidate kept is
+    below that, the list is exact; if not, the piece is marked unsettled.
+    """
+    bounds, pieces = nearest
+    short = bounds.shape[1]
     keep = candidates.shape[1]
     opposite = direction ^ 2
-    short = min(keep + MARGIN, pieces - 1)
-    rough = np.empty(short, estimates.dtype)
-    rough_sides = np.empty(short, np.int32)
     squares = np.empty(keep, np.float64)
-    for row in range(begin, end):
-        piece = first + row
+    for piece in range(begin, end):
         side = 4 * piece + direction
-        count = 0
-        for other in range(pieces):
-            estimate = estimates[row, other]
-            if (count < short or estimate < rough[short - 1]) and other != piece:
-                count = insert(rough, rough_sides, count, estimate, 4 * other + opposite)
-        # Equal distances go by number: insert() keeps the order in which equals come.
         kept = 0
-        for other_side in np.sort(rough_sides):
+        # Equal sums go by number: insert() keeps the order in which equals come.
+        for other in np.sort(pieces[piece]):
+            other_side = 4 * other + opposite
             square = squared_distance(features, side, other_side)
             if kept < keep or square < squares[keep - 1]:
                 kept = insert(squares, candidates[side], kept, square, other_side)
-        last = squares[keep - 1]
-        if short < pieces - 1 and last + slack[side] + RELATIVE_SLACK * last >= rough[short - 1]:
-            kept = 0
-            for other in range(pieces):
-                if other != piece:
-                    bound = squares[keep - 1] if kept == keep else np.inf
-                    square = squared_distance_below(features, side, 4 * other + opposite, bound)
-                    if square < bound:
-                        kept = insert(squares, candidates[side], kept, square, 4 * other + opposite)
+        unsettled[piece] = short < len(pieces) - 1 and squares[keep - 1] >= bounds[piece, short - 1]
+
+
+@kernel
+def costs_squared(features, sides, others):
+    """The exact sums of pairs of sides."""
+    squares = np.empty(len(sides))
+    for index in range(len(sides)):
+        squares[index] = squared_distance(features, sides[index], others[index])
+    return squares
+
+
+@kernel
+def look_again(features, direction, pieces, first_column, tile, limits, squares, candidates, begin, end):
+    """Go on with the candidates of the pieces begin .. end-1 of a list, from a tile of bounds of the next pieces.
+
+    Invariant: `squares` holds the sums of the best so far, in order, infinite where there are not enough; pieces come
+    in order of number, so that only one that is better than the last can change the list. The list that was found
+    before bounds the last sum by `limits`.
+    """
+    keep = candidates.shape[1]
+    opposite = direction ^ 2
+    for row in range(begin, end):
+        piece = pieces[row]
+        side = 4 * piece + direction
+        own = squares[row]
+        for chunk in range(0, tile.shape[1], CHUNK):
+            stop = min(chunk + CHUNK, tile.shape[1])
+            limit = np.nextafter(np.float32(min(limits[row], own[keep - 1])), np.float32(np.inf))
+            if own[keep - 1] == 0:
+                break
+            below = np.int32(0)
+            for column in range(chunk, stop):
+                below |= np.int32(tile[row, np.uint64(column)] <= limit)
+            if below:
+                for column in range(chunk, stop):
+                    other = first_column + column
+                    if tile[row, column] <= limit and other != piece:
+                        bound = min(own[keep - 1], np.nextafter(limits[row], np.inf))
+                        square = squared_distance_below(features, side, 4 * other + opposite, bound)
+                        if square < bound:
+                            insert(own, candidates[side], keep, square, 4 * other + opposite)

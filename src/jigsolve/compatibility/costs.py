@@ -174,7 +174,7 @@ def _seam_cost(features, square):
     return np.float32(quarter * np.sqrt(quarter))
 
 
-# The three that follow choose for the interpreter, when the compiler is off; the three after them for Numba.
+# The four that follow choose for the interpreter, when the compiler is off; the four after them for Numba.
 
 
 def _square(features: Any, side: int, other: int) -> Any:
@@ -186,6 +186,10 @@ def _square_below(features: Any, side: int, other: int, bound: float) -> Any:
     if isinstance(features, Seams):
         return _seam_square(features, side, other)
     return _distance_square_below(features, side, other, bound)
+
+
+def _head(features: Any, side: int, index: int) -> Any:
+    return np.int32(0) if isinstance(features, Seams) else features[side, index]
 
 
 def _cost(features: Any, square: float) -> Any:
@@ -206,6 +210,13 @@ def _choose_square_below(features, side, other, bound):  # pragma: no cover
     return lambda features, side, other, bound: _seam_square(features, side, other)
 
 
+@overload(_head, inline="always")
+def _choose_head(features, side, index):  # pragma: no cover
+    if isinstance(features, types.Array):
+        return lambda features, side, index: features[side, index]
+    return lambda features, side, index: np.int32(0)
+
+
 @overload(_cost)
 def _choose_cost(features, square):  # pragma: no cover
     if isinstance(features, types.Array):
@@ -223,6 +234,12 @@ def squared_distance(features, side, other):
 def squared_distance_below(features, side, other, bound):
     """The sum where it is below `bound`; anything from `bound` up where it is not."""
     return _square_below(features, side, other, bound)
+
+
+@inlined
+def head_of(features, side, index):
+    """One of HEAD numbers such that no sum of two sides is below the squared distance of their numbers."""
+    return _head(features, side, index)
 
 
 @inlined

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..compatibility.candidates import NO_BUDDY, VAGUE
-from ..compatibility.costs import cost_of, squared_distance, squared_distance_below
+from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
@@ -35,6 +35,8 @@ NONE = -1
 LOOKED_AT = 3
 # Free pieces that are drawn where none of the candidates is free.
 DRAWN = 16
+# Further apart than any two heads.
+FAR = 2**31
 ENTRY_SHIFT = 32
 ENTRY_MASK = 0xFFFFFFFF
 
@@ -53,6 +55,7 @@ class Workspace(NamedTuple):
     boundary: NDArray[np.int64]
     vague: NDArray[np.int64]
     free: NDArray[np.int32]
+    free_counts: NDArray[np.int64]
 
 
 @inlined
@@ -69,7 +72,8 @@ def new_workspace(pieces, rows, columns):
         np.empty(NO_BUDDY, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
-        np.empty(pieces, np.int32),
+        np.empty((4, pieces), np.int32),
+        np.empty(4, np.int64),
     )
 
 
@@ -113,28 +117,70 @@ def nth_free(used, index):
     return piece
 
 
-@kernel
-def cheapest_free(features, side, used, free, count):
-    """The free piece that fits a side best, and how many are left: exact, as the paper says.
+@inlined
+def head_distance(heads, position, head):
+    """The squared distance of a head from the one at a position."""
+    total = np.int64(0)
+    for index in range(HEAD):
+        difference = np.int32(heads[position, np.uint64(index)] - head[np.uint64(index)])
+        total += np.int64(difference) * np.int64(difference)
+    return np.float64(total)
 
-    Invariant: the first `count` entries of `free` hold every free piece, in order of number. Used ones are dropped
-    in passing; nothing ever comes back.
+
+@kernel
+def cheapest_free(features, order, heads, side, used, free, count, left):
+    """The free piece that fits a side best, and how many `free` holds now: exact, as the paper says.
+
+    `order` and `heads` are those of the sides that could meet this one. Invariant: the first `count` entries of `free`
+    are positions in them, in order, of each of the `left` free pieces. Used ones are dropped when they are more than
+    the free, so that a placement pays for one drop at most.
+
+    The search starts where the side itself would stand and goes up and down, to where the first of the heads alone are
+    further apart than the best found. Most pieces on the way are told by their heads, which lie side by side.
     """
     opposite = (side ^ 2) & 3
+    if count > 2 * left:
+        kept = 0
+        for index in range(count):
+            if not used[order[free[index]]]:
+                free[kept] = free[index]
+                kept += 1
+        count = kept
+    head = np.empty(HEAD, np.int32)
+    for index in range(HEAD):
+        head[index] = head_of(features, side, index)
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if heads[free[middle], 0] < head[0]:
+            low = middle + 1
+        else:
+            high = middle
+    down, up = low - 1, low
     best = np.inf
     best_piece = np.int64(NONE)
-    kept = 0
-    for index in range(count):
-        piece = free[index]
+    while down >= 0 or up < count:
+        below = np.int64(head[0]) - heads[free[down], 0] if down >= 0 else np.int64(FAR)
+        above = np.int64(heads[free[up], 0]) - head[0] if up < count else np.int64(FAR)
+        nearest = min(below, above)
+        if np.float64(nearest * nearest) > best:
+            break
+        if below < above:
+            position = np.int64(free[down])
+            down -= 1
+        else:
+            position = np.int64(free[up])
+            up += 1
+        if head_distance(heads, position, head) > best:
+            continue
+        piece = np.int64(order[position])
         if used[piece]:
             continue
-        free[kept] = piece
-        kept += 1
-        square = squared_distance_below(features, side, 4 * piece + opposite, best)
-        if square < best:
+        square = squared_distance_below(features, side, 4 * piece + opposite, np.nextafter(best, np.inf))
+        if square < best or (square == best and piece < best_piece):
             best = square
-            best_piece = np.int64(piece)
-    return best_piece, kept
+            best_piece = piece
+    return best_piece, count
 
 
 @kernel
@@ -235,15 +281,15 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     steps = (1, width, -1, -width)
     # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
     candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
-    grid, used, free = work.grid, work.used, work.free
+    grid, used, free, free_counts = work.grid, work.used, work.free, work.free_counts
     agreed, buddied, hoped, boundary = work.agreed, work.buddied, work.hoped, work.boundary
-    buddies, doubt = compatibility.buddies, compatibility.doubt
+    buddies, doubt, order, heads = compatibility.buddies, compatibility.doubt, compatibility.order, compatibility.heads
     hoped_counts, vague = work.hoped_counts, work.vague
     hoped_counts[:] = 0
     grid[:] = EMPTY
     used[:] = 0
     agreed_count = buddied_count = boundary_count = vague_count = 0
-    free_count = 0
+    free_counts[:] = 0
     piece = np.int64(start)
     origin = np.int64(rows * width + columns)
     cell = origin
@@ -366,18 +412,30 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             if bits > 0:
                 piece = fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits)
                 if piece == NONE:
-                    if free_count == 0:
-                        free[:] = np.arange(pieces)
-                        free_count = pieces
+                    if free_counts[0] == 0:
+                        free[0] = np.arange(pieces)
+                        free_counts[0] = pieces
                     state += GAMMA
-                    piece, free_count = fittest_drawn(features, grid, steps, cell, used, free, free_count, mix(state))
+                    piece, free_counts[0] = fittest_drawn(
+                        features, grid, steps, cell, used, free[0], free_counts[0], mix(state)
+                    )
             elif rank < keep:
                 piece = np.int64(candidates[side, rank] >> 2)
             else:
-                if free_count == 0:
-                    free[:] = np.arange(pieces)
-                    free_count = pieces
-                piece, free_count = cheapest_free(features, side, used, free, free_count)
+                facing = (side ^ 2) & 3
+                if free_counts[facing] == 0:
+                    free[facing] = np.arange(pieces)
+                    free_counts[facing] = pieces
+                piece, free_counts[facing] = cheapest_free(
+                    features,
+                    order[facing],
+                    heads[facing],
+                    side,
+                    used,
+                    free[facing],
+                    free_counts[facing],
+                    pieces - placed,
+                )
 
         state += GAMMA
         if phase != BUDDY and (placed >= mutant_from or unit(mix(state)) < mutation_rate):
