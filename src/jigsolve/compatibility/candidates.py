@@ -19,9 +19,12 @@ TILE_COLUMNS = 4096
 MARGIN = 8
 # Entries of a tile that are compared with their limits at once.
 CHUNK = 64
-# Best buddies are sorted by the ratio of their cost to that of the next best candidate of either.
-DOUBT_RATIOS = (0.5, 0.65, 0.8, 0.9)
-NO_BUDDY = len(DOUBT_RATIOS) + 1
+# Levels of doubt of best buddies: those in two loops, in one, and the rest by the ratio of their cost to that of the
+# next best candidate of either. (A loop: four pieces in a square, each the best buddy of the next.) Beyond the last
+# ratio every second one is wrong, and a piece is better judged by all its neighbours.
+LOOPS = 2
+DOUBT_RATIOS = (0.65, 0.8, 0.9)
+NO_BUDDY = LOOPS + len(DOUBT_RATIOS)
 VAGUE = NO_BUDDY + 1
 # A side is vague if its second candidate is at most this much dearer than the first.
 VAGUE_RATIO = 1.01
@@ -162,9 +165,25 @@ def _doubt(
     mutual = buddies.ravel() >= 0
     if mutual.any():
         next_best = np.minimum(second[mutual], second[candidates[mutual, 0]])
-        levels = np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
+        levels = LOOPS + np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
+        loops = _loops(buddies).ravel()[mutual]
+        levels = np.where(loops > 0, LOOPS - loops, levels)
         doubt[mutual] = np.where(next_best > 0, levels, VAGUE)  # Of pieces that all fit exactly, none is sure.
     return doubt
+
+
+def _loops(buddies: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for every side of a piece in how many loops, 0 to 2, it and its best buddy are."""
+
+    def buddy_of(pieces: NDArray[np.int32], direction: int) -> NDArray[np.int32]:
+        return np.where(pieces >= 0, buddies[pieces, direction], -1)
+
+    loops = np.zeros(buddies.shape, dtype=np.int64)
+    for direction in range(4):
+        for turn in (direction ^ 1, direction ^ 3):
+            one_way = buddy_of(buddies[:, direction], turn)
+            loops[:, direction] += (one_way >= 0) & (one_way == buddy_of(buddies[:, turn], direction))
+    return loops
 
 
 def _by_head(features: Features, pieces: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -23,6 +23,11 @@ OUTSIDE = -2
 # The largest segment that is moved as one, and how many cells around a move are emptied besides, at most.
 MOST_MOVED = 16
 MOST_RUINED = 12
+# In one move of so many a whole segment is taken, all that best buddies connect, unless it has more pieces than this or
+# this part of the puzzle: the picture's own body is better left where it is.
+WHOLE_EVERY = 16
+MOST_WHOLE = 128
+MOST_WHOLE_PART = 16
 # More displaced pieces than this go back where the segment came from as they lay, and only the rest is filled in.
 MANY_DISPLACED = 40
 # Blocks that change more cells than this are not widened any further.
@@ -324,6 +329,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     pool, holes = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
     marks = np.zeros(len(cells), np.int64)
     mark = np.int64(0)
+    most_whole = np.int64(max(MOST_MOVED, min(MOST_WHOLE, pieces // MOST_WHOLE_PART)))
     state = states[0]
     heat = 0.0
 
@@ -391,8 +397,13 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
             most = np.int64(1)
         state += GAMMA
         looseness = 0.6 * unit(mix(state))
+        whole = (choices >> np.uint64(2)) % np.uint64(WHOLE_EVERY) == 0
+        if whole:
+            most, looseness = most_whole, 0.0
         mark += 1
         gathered = gather_segment(buddies, board, marks, mark, piece, anchor, most, looseness, mix(state), segment)
+        if whole and gathered == most:
+            continue
         moved = 0
         for index in range(gathered):
             cell = places[segment[index]]

@@ -24,8 +24,10 @@ TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
 # doubles them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
 LAST_MOVES = 32
-# But no chain makes more in a round, at effort 0: so much time a large puzzle does not get.
-MOST_MOVES = 32_000
+# But no chain makes more than this in a round, nor more than that in all, at effort 0: so that a large puzzle with wide
+# skies, which would gain a little in every round for hours, ends.
+MOST_MOVES = 16_000
+MOST_MOVES_IN_ALL = 96_000
 # A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
 LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
@@ -57,8 +59,8 @@ def refine(
     best = np.array(grid, dtype=np.int32)
     cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
-    number, moves_per_doubt = 0, FIRST_MOVES * 2**effort
-    while moves_per_doubt <= LAST_MOVES * 2**effort and unit > 0:
+    number, moves_per_doubt, moves_in_all = 0, FIRST_MOVES * 2**effort, 0
+    while moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < MOST_MOVES_IN_ALL * 2**effort and unit > 0:
         number += 1
         before = cost
         chains = _new_chains(compatibility, columns, best, seed, number)
@@ -66,6 +68,7 @@ def refine(
         if doubts == 0:
             return
         moves = min(moves_per_doubt * doubts, MOST_MOVES * 2**effort)
+        moves_in_all += moves
         for bounds in _parts(moves):
             _advance(compatibility, columns, chains, bounds, moves, unit, threads)
             found = [_grid_of(chain, columns) for chain in chains]
