@@ -43,10 +43,10 @@ class Compatibility(NamedTuple):
     better they fit than the next best candidate of either; VAGUE where the first two fit about equally well."""
     first_costs: NDArray[np.float32]
     """(sides,): what a side's first candidate costs: no other can be cheaper."""
-    order: NDArray[np.int32]
-    """(4, pieces): for every direction the pieces in the order of the first of their sides' heads, then of number."""
-    heads: NDArray[np.int32]
-    """(4, pieces, HEAD): the heads of these sides (see `costs.head_of`), in that order: near ones lie side by side."""
+    heads: NDArray[np.float32]
+    """(4, HEAD, pieces): the heads of the sides of each direction (see `costs.head_of`), rounded."""
+    head_error: float
+    """By how much the distance of two heads can be off."""
     features: Features
     """What any other cost is computed from (see `costs`)."""
 
@@ -74,7 +74,7 @@ def find_candidates(features: Features, keep: int, threads: Threads) -> Compatib
     buddies = _best_buddies(candidates)
     first_costs = costs_of_rank(candidates, features, 0)
     doubt = _doubt(candidates, buddies, first_costs, costs_of_rank(candidates, features, 1))
-    return Compatibility(candidates, buddies, doubt, first_costs, *_by_head(features, pieces), features)
+    return Compatibility(candidates, buddies, doubt, first_costs, *_heads(features, pieces), features)
 
 
 class Nearest(NamedTuple):
@@ -186,20 +186,19 @@ def _loops(buddies: NDArray[np.int32]) -> NDArray[np.int64]:
     return loops
 
 
-def _by_head(features: Features, pieces: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _heads(features: Features, pieces: int) -> tuple[NDArray[np.float32], float]:
     heads = heads_of(features, pieces)
-    order = np.argsort(heads[:, :, 0], axis=1, kind="stable")
-    return order.astype(np.int32), np.take_along_axis(heads, order[:, :, np.newaxis], axis=1)
+    return heads, float(HEAD * 2.0**-23 * np.abs(heads).max())
 
 
 @kernel
 def heads_of(features, pieces):
     """The heads of all sides, by direction."""
-    heads = np.empty((4, pieces, HEAD), np.int32)
+    heads = np.empty((4, HEAD, pieces), np.float32)
     for direction in range(4):
         for piece in range(pieces):
             for index in range(HEAD):
-                heads[direction, piece, index] = head_of(features, 4 * piece + direction, index)
+                heads[direction, index, piece] = head_of(features, 4 * piece + direction, index)
     return heads
 
 

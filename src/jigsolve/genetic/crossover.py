@@ -35,8 +35,10 @@ NONE = -1
 LOOKED_AT = 3
 # Free pieces that are drawn where none of the candidates is free.
 DRAWN = 16
-# Further apart than any two heads.
-FAR = 2**31
+# Pieces whose bounds are looked at together.
+CHUNK = 64
+# Makes up for the roundings of a sum of squares in single precision.
+ROUNDED_UP = 1 + 2.0**-18
 ENTRY_SHIFT = 32
 ENTRY_MASK = 0xFFFFFFFF
 
@@ -55,7 +57,9 @@ class Workspace(NamedTuple):
     boundary: NDArray[np.int64]
     vague: NDArray[np.int64]
     free: NDArray[np.int32]
+    free_heads: NDArray[np.float32]
     free_counts: NDArray[np.int64]
+    bounds: NDArray[np.float32]
 
 
 @inlined
@@ -73,7 +77,9 @@ def new_workspace(pieces, rows, columns):
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty((4, pieces), np.int32),
+        np.empty((4, HEAD, pieces), np.float32),
         np.empty(4, np.int64),
+        np.empty(pieces, np.float32),
     )
 
 
@@ -117,70 +123,87 @@ def nth_free(used, index):
     return piece
 
 
-@inlined
-def head_distance(heads, position, head):
-    """The squared distance of a head from the one at a position."""
-    total = np.int64(0)
-    for index in range(HEAD):
-        difference = np.int32(heads[position, np.uint64(index)] - head[np.uint64(index)])
-        total += np.int64(difference) * np.int64(difference)
-    return np.float64(total)
+class FreePieces(NamedTuple):
+    """The free pieces that could meet a side of one direction, and room to compare them with it."""
+
+    pieces: NDArray[np.int32]
+    heads: NDArray[np.float32]
+    """(HEAD, pieces): of their sides."""
+    bounds: NDArray[np.float32]
 
 
 @kernel
-def cheapest_free(features, order, heads, side, used, free, count, left):
-    """The free piece that fits a side best, and how many `free` holds now: exact, as the paper says.
+def gather_free(used, heads, free, count):
+    """Drop the used pieces from the first `count` of a list, or list all free ones where it is empty."""
+    kept = 0
+    for index in range(count if count > 0 else len(used)):
+        piece = free.pieces[index] if count > 0 else np.int32(index)
+        if not used[piece]:
+            free.pieces[kept] = piece
+            kept += 1
+    for f in range(HEAD):
+        for index in range(kept):
+            free.heads[f, index] = heads[f, free.pieces[index]]
+    return kept
 
-    `order` and `heads` are those of the sides that could meet this one. Invariant: the first `count` entries of `free`
-    are positions in them, in order, of each of the `left` free pieces. Used ones are dropped when they are more than
-    the free, so that a placement pays for one drop at most.
 
-    The search starts where the side itself would stand and goes up and down, to where the first of the heads alone are
-    further apart than the best found. Most pieces on the way are told by their heads, which lie side by side.
+@kernel
+def bound_squares(free, count, features, side, used):
+    """Bound what the first `count` pieces would cost beside a side, squared; return where the lowest is of one free."""
+    pieces, heads, bounds = free
+    q0, q1 = np.float32(head_of(features, side, 0)), np.float32(head_of(features, side, 1))
+    q2, q3 = np.float32(head_of(features, side, 2)), np.float32(head_of(features, side, 3))
+    q4, q5 = np.float32(head_of(features, side, 4)), np.float32(head_of(features, side, 5))
+    q6, q7 = np.float32(head_of(features, side, 6)), np.float32(head_of(features, side, 7))
+    for at in range(count):
+        i = np.uint64(at)
+        d0, d1, d2, d3 = heads[0, i] - q0, heads[1, i] - q1, heads[2, i] - q2, heads[3, i] - q3
+        d4, d5, d6, d7 = heads[4, i] - q4, heads[5, i] - q5, heads[6, i] - q6, heads[7, i] - q7
+        bounds[i] = ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)) + ((d4 * d4 + d5 * d5) + (d6 * d6 + d7 * d7))
+    lowest = 0
+    while used[pieces[lowest]]:
+        lowest += 1
+    for chunk in range(0, count, CHUNK):
+        stop = min(chunk + CHUNK, count)
+        limit = bounds[lowest]
+        below = np.int32(0)
+        for at in range(chunk, stop):
+            below |= np.int32(bounds[np.uint64(at)] < limit)
+        if below:
+            for at in range(chunk, stop):
+                if used[pieces[at]]:
+                    bounds[at] = np.inf
+                elif bounds[at] < bounds[lowest]:
+                    lowest = at
+    return lowest
+
+
+@kernel
+def cheapest_free(features, head_error, side, used, free, count):
+    """The free piece that fits a side best: exact, as the paper says.
+
+    All free pieces are among the first `count` of `free`. Their heads, which lie side by side, bound the costs; the
+    piece with the lowest bound is mostly the best, and its cost rules out nearly all others.
     """
     opposite = (side ^ 2) & 3
-    if count > 2 * left:
-        kept = 0
-        for index in range(count):
-            if not used[order[free[index]]]:
-                free[kept] = free[index]
-                kept += 1
-        count = kept
-    head = np.empty(HEAD, np.int32)
-    for index in range(HEAD):
-        head[index] = head_of(features, side, index)
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if heads[free[middle], 0] < head[0]:
-            low = middle + 1
-        else:
-            high = middle
-    down, up = low - 1, low
-    best = np.inf
-    best_piece = np.int64(NONE)
-    while down >= 0 or up < count:
-        below = np.int64(head[0]) - heads[free[down], 0] if down >= 0 else np.int64(FAR)
-        above = np.int64(heads[free[up], 0]) - head[0] if up < count else np.int64(FAR)
-        nearest = min(below, above)
-        if np.float64(nearest * nearest) > best:
-            break
-        if below < above:
-            position = np.int64(free[down])
-            down -= 1
-        else:
-            position = np.int64(free[up])
-            up += 1
-        if head_distance(heads, position, head) > best:
-            continue
-        piece = np.int64(order[position])
-        if used[piece]:
-            continue
-        square = squared_distance_below(features, side, 4 * piece + opposite, np.nextafter(best, np.inf))
-        if square < best or (square == best and piece < best_piece):
-            best = square
-            best_piece = piece
-    return best_piece, count
+    pieces, bounds = free.pieces, free.bounds
+    best_piece = np.int64(pieces[bound_squares(free, count, features, side, used)])
+    best = squared_distance(features, side, 4 * best_piece + opposite)
+    for chunk in range(0, count, CHUNK):
+        stop = min(chunk + CHUNK, count)
+        limit = np.float32((np.sqrt(best) + head_error) ** 2 * ROUNDED_UP)
+        below = np.int32(0)
+        for at in range(chunk, stop):
+            below |= np.int32(bounds[np.uint64(at)] <= limit)
+        if below:
+            for at in range(chunk, stop):
+                piece = np.int64(pieces[at])
+                if bounds[at] <= limit and not used[piece]:
+                    square = squared_distance_below(features, side, 4 * piece + opposite, np.nextafter(best, np.inf))
+                    if square < best or (square == best and piece < best_piece):
+                        best = square
+                        best_piece = piece
+    return best_piece
 
 
 @kernel
@@ -283,7 +306,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
     grid, used, free, free_counts = work.grid, work.used, work.free, work.free_counts
     agreed, buddied, hoped, boundary = work.agreed, work.buddied, work.hoped, work.boundary
-    buddies, doubt, order, heads = compatibility.buddies, compatibility.doubt, compatibility.order, compatibility.heads
+    buddies, doubt, heads = compatibility.buddies, compatibility.doubt, compatibility.heads
     hoped_counts, vague = work.hoped_counts, work.vague
     hoped_counts[:] = 0
     grid[:] = EMPTY
@@ -423,19 +446,11 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 piece = np.int64(candidates[side, rank] >> 2)
             else:
                 facing = (side ^ 2) & 3
-                if free_counts[facing] == 0:
-                    free[facing] = np.arange(pieces)
-                    free_counts[facing] = pieces
-                piece, free_counts[facing] = cheapest_free(
-                    features,
-                    order[facing],
-                    heads[facing],
-                    side,
-                    used,
-                    free[facing],
-                    free_counts[facing],
-                    pieces - placed,
-                )
+                those = FreePieces(free[facing], work.free_heads[facing], work.bounds)
+                # Used ones are dropped when they are more than the free, so that a placement pays for one drop at most.
+                if free_counts[facing] == 0 or free_counts[facing] > 2 * (pieces - placed):
+                    free_counts[facing] = gather_free(used, heads[facing], those, free_counts[facing])
+                piece = cheapest_free(features, compatibility.head_error, side, used, those, free_counts[facing])
 
         state += GAMMA
         if phase != BUDDY and (placed >= mutant_from or unit(mix(state)) < mutation_rate):
