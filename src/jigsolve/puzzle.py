@@ -56,7 +56,7 @@ class Puzzle:
 
     def __post_init__(self, _copy: bool) -> None:
         # A copy, so that nobody else can change it; only what was made here for this is taken as it is.
-        pieces = np.array(self.pieces, order="C", copy=True if _copy else None)
+        pieces = np.array(self.pieces, order="C") if _copy else self.pieces
         if pieces.ndim != 4 or 0 in pieces.shape:
             raise InputError(f"pieces have shape (pieces, height, width, channels), not {pieces.shape}")
         as_pixels(pieces[0])
@@ -161,9 +161,7 @@ class Puzzle:
         return cls(pieces.reshape(rows * columns, *shape[1:]), rows, columns, icc_profile, _copy=False)
 
     @classmethod
-    def from_tiles(
-        cls, folder: str | Path, *, columns: int | None = None, max_megapixels: float | None = None
-    ) -> Self:
+    def from_tiles(cls, folder: str | Path, *, columns: int | None = None, max_megapixels: float | None = None) -> Self:
         """Read a folder of tile images, one a piece, numbered in the order of their names (2 before 10).
 
         Parameters
