@@ -1,4 +1,4 @@
-"""What reading, cutting and writing a huge picture take: seconds and the most memory held, step by step.
+"""What reading, cutting and writing a huge picture take, step by step: seconds, and the most memory that is held.
 
 python -m benchmarks.pictures PHOTOS [--photographs 20] [--base COMMIT]
 
@@ -29,7 +29,7 @@ PIECE_SIZE = 28
 STEPS = """
 import inspect, json, sys
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from PIL import Image
 from jigsolve import Puzzle, detect_piece_size, read_picture, truth_to_json, write_picture
 from jigsolve.machine import peak_memory_megabytes, reset_peak_memory
@@ -43,9 +43,10 @@ if not can_raise:
 
 def measured(name, work):
     reset_peak_memory()
-    start = perf_counter()
+    start, cpu_start = perf_counter(), process_time()
     made = work()
-    print(json.dumps([name, perf_counter() - start, peak_memory_megabytes() / 1000]), flush=True)
+    seconds, cpu = perf_counter() - start, process_time() - cpu_start
+    print(json.dumps([name, seconds, cpu, peak_memory_megabytes() / 1000]), flush=True)
     return made
 
 
@@ -61,7 +62,6 @@ measured("digest", lambda: puzzle.digest)
 measured("truth as JSON", lambda: truth_to_json(puzzle, given, 1))
 measured("shuffle", lambda: puzzle.shuffled(1))
 del puzzle
-print(json.dumps(["file written (GB)", out.stat().st_size / 1e9, 0]))
 measured("read and cut (from_image)", lambda: Puzzle.from_image(path, size, **options))
 """
 
@@ -86,11 +86,12 @@ def main(photos: Path, photographs: int, base: str | None, folder: Path | None) 
             with checkout(base) as other:
                 before = steps(other, path)
     click.echo(f"{size:.0f} megapixels, {pieces:,} pieces, {3 * size / 1000:.2f} GB of pixels; {describe_machine()}\n")
-    click.echo(f"| step |{f' {base}: s | GB at most |' if base else ''} s | GB at most |")
-    click.echo("|---|---|---|" + ("---|---|" if base else ""))
-    for name, figures in here.items():
-        both = [before[name], figures] if base else [figures]
-        click.echo(f"| {name} | " + " | ".join(f"{seconds:.2f} | {memory:.2f}" for seconds, memory in both) + " |")
+    trees = {base: before, "this tree": here} if base else {"this tree": here}
+    click.echo("| step |" + "".join(f" {name}: s | CPU s | GB |" for name in trees))
+    click.echo("|---|" + 3 * len(trees) * "---|")
+    for step in here:
+        figures = [f"{value:.2f}" for tree in trees.values() for value in tree[step]]
+        click.echo(f"| {' | '.join([step, *figures])} |")
 
 
 def poster(photos: Path, count: int) -> NDArray[np.uint8]:
@@ -105,15 +106,15 @@ def poster(photos: Path, count: int) -> NDArray[np.uint8]:
     return made.reshape(count // across * height, across * width, 3)
 
 
-def steps(tree: Path, path: Path) -> dict[str, tuple[float, float]]:
-    """Return seconds and gigabytes of every step as a tree does it."""
+def steps(tree: Path, path: Path) -> dict[str, list[float]]:
+    """Return seconds, seconds of the processor and the most gigabytes held, of every step as a tree does it."""
     command = [sys.executable, "-c", STEPS, str(path), str(path.with_name("out.png")), str(PIECE_SIZE)]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tree)
     if done.returncode != 0:
         raise click.ClickException(f"{tree} cannot do it: {done.stderr.strip().splitlines()[-1]}")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    return {name: (seconds, memory) for name, seconds, memory in rows}
+    return {name: figures for name, *figures in rows}
 
 
 if __name__ == "__main__":

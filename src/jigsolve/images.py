@@ -150,8 +150,8 @@ def _decode(source: BinaryIO, path: Path, limit: float) -> Picture:
         raise ImageError(f"{path} is not a picture in a format that can be read") from error
     except Image.DecompressionBombError as error:
         raise ImageError(
-            f"{path} would unpack to more pixels than is safe: {error} This limit holds for GIF and WebP whatever is "
-            "asked for; save it as PNG or TIFF"
+            f"{path} would unpack to more pixels than is safe: {error} The limit can be raised for PNG, JPEG, TIFF and "
+            "BMP only; save it as one of them"
         ) from error
     except ImageError:
         raise
