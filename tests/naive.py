@@ -308,3 +308,17 @@ def _boundaries(kernel, rows, columns):
             if cell not in kernel and height <= rows and width <= columns:
                 found.append((cell, piece, direction))
     return found
+
+
+def png_rows(lines, step):
+    """Rows of bytes of a PNG file, from the filtered lines, by the words of the standard."""
+    rows = np.zeros((len(lines), lines.shape[1] - 1), np.uint8)
+    for y, line in enumerate(lines):
+        for x, rest in enumerate(line[1:]):
+            left = int(rows[y, x - step]) if x >= step else 0
+            above = int(rows[y - 1, x]) if y else 0
+            corner = int(rows[y - 1, x - step]) if y and x >= step else 0
+            guess = left + above - corner
+            nearest = min((left, above, corner), key=lambda value: abs(guess - value))  # The first of equals.
+            rows[y, x] = (int(rest) + [0, left, above, (left + above) // 2, nearest][line[0]]) % 256
+    return rows

@@ -623,6 +623,18 @@ def run_here(monkeypatch, folder, *arguments):
     return stopped.value.code
 
 
+@pytest.mark.parametrize("command", [("cut", "photo.png", "--truth", "t.json"), ("solve", "puzzle.png", *QUICK)])
+def test_a_picture_over_the_limit_is_unpacked_on_purpose_only(monkeypatch, capsys, folder, prepared, command):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10_000)
+    arguments = [*command, "--piece-size", PIECE, "-o", "out.png", "-q"]
+    assert run_here(monkeypatch, folder, *arguments) == 2
+    advice = "200x160 are 32000, the limit is 20000; if you trust the file, pass --max-megapixels 1 (max_megapixels=1)"
+    assert advice in capsys.readouterr().err
+    assert contents(folder) == contents(prepared)
+    assert run_here(monkeypatch, folder, *arguments, "--max-megapixels", 1) == 0
+    assert (folder / "out.png").exists()
+
+
 def test_ctrl_c_before_there_is_anything_says_so(monkeypatch, capsys, folder, prepared):
     def interrupt(*_):
         raise KeyboardInterrupt

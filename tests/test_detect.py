@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,13 @@ def test_noise_has_no_seams():
     pixels = np.random.default_rng(1).integers(0, 256, (60, 60, 3), dtype=np.uint8)
     with pytest.raises(InputError, match="no seams"):
         detect_piece_size(Picture(pixels))
+
+
+def test_a_sample_of_a_huge_picture_is_enough(photo):
+    picture = shuffled(Picture(np.tile(photo.pixels, (9, 9, 1))), 40)
+    tracemalloc.start()
+    try:
+        assert detect_piece_size(picture) == (40, 40)
+        assert tracemalloc.get_traced_memory()[1] < 2 * picture.pixels.nbytes
+    finally:
+        tracemalloc.stop()

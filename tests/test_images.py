@@ -1,8 +1,12 @@
 import contextlib
 import io
+import os
 import struct
 import sys
+import tracemalloc
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from resource import RUSAGE_SELF, getrusage
 
 import cv2
@@ -27,10 +31,10 @@ EXTREMES = np.array([0, 1, 255, 256, 257, 0x8000, 0xFF00, 0xFFFE, 0xFFFF], dtype
 def read(tmp_path):
     """Reads bytes as a picture file."""
 
-    def read_bytes(data):
+    def read_bytes(data, **options):
         path = tmp_path / "picture"
         path.write_bytes(data)
-        return read_picture(path)
+        return read_picture(path, **options)
 
     return read_bytes
 
@@ -215,10 +219,13 @@ def test_8_bit_grey_and_alpha_survives(read, suffix):
     assert same(read(encode_picture(Picture(pixels), suffix)), pixels)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".tif"])
-def test_16_bit_grey_and_alpha_survives_as_colour_and_alpha(read, suffix):
+def test_16_bit_grey_and_alpha_survives(read):
+    assert same(read(encode_picture(Picture(deep(2), GREY_PROFILE), ".png")), deep(2))
+
+
+def test_16_bit_grey_and_alpha_survives_as_colour_and_alpha_in_tiff(read):
     pixels = deep(2)
-    assert same(read(encode_picture(Picture(pixels, PROFILE), suffix)), pixels[:, :, [0, 0, 0, 1]])
+    assert same(read(encode_picture(Picture(pixels, PROFILE), ".tif")), pixels[:, :, [0, 0, 0, 1]])
 
 
 def test_a_16_bit_tiff_says_that_its_fourth_channel_is_alpha():
@@ -363,6 +370,105 @@ def test_text_is_not_called_damaged(read):
 def test_a_decompression_bomb_is_not_unpacked(read):
     with pytest.raises(ImageError, match=r"more pixels than is safe.*3600000000"):
         read(png_header_only(60_000, 60_000))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize("max_megapixels", [None, 3599.9])
+def test_a_decompression_bomb_costs_no_memory(read, max_megapixels):
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ImageError, match=r"60000x60000 are 3600000000.*pass --max-megapixels 3600 \("):
+        read(png_header_only(60_000, 60_000), max_megapixels=max_megapixels)
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_a_limit_can_be_lowered(read):
+    assert same(read(png(noise(10, 10)), max_megapixels=0.0001), noise(10, 10))
+    with pytest.raises(ImageError, match=r"9x12 are 108, the limit is 100; .* pass --max-megapixels 1 \("):
+        read(png(noise(12, 9)), max_megapixels=0.0001)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_a_limit_that_allows_nothing_is_refused(read, value):
+    with pytest.raises(InputError, match="max_megapixels must be more than 0, not"):
+        read(png(noise()), max_megapixels=value)
+
+
+LARGE = {
+    "png": png(noise()),
+    "png-16": png(deep(3)),
+    "png-palette": by_pillow(Image.fromarray(noise()).quantize(8), "PNG"),
+    "jpeg": by_pillow(noise(), "JPEG", exif=exif(6)),
+    "tiff": tiff(noise()),
+    "tiff-16": tiff(deep(3)),
+    "tiff-lzw": by_pillow(noise(), "TIFF", compression="tiff_lzw"),
+    "tiff-turned": tiff(noise(), [(274, SHORT, [6])]),
+    "bmp": by_pillow(noise(), "BMP"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_limit_is_raised_on_purpose(read, monkeypatch, name):
+    expected = read(LARGE[name]).pixels
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(ImageError, match="more pixels than is safe"):
+        read(LARGE[name])
+    assert same(read(LARGE[name], max_megapixels=1), expected)
+    assert Image.MAX_IMAGE_PIXELS == 10
+
+
+@pytest.mark.parametrize("name", ["WEBP", "GIF"])
+def test_where_the_limit_cannot_be_raised_there_is_another_way(read, monkeypatch, name):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(ImageError, match=r"raised for PNG, JPEG, TIFF and BMP only; save it as one of them"):
+        read(by_pillow(noise(), name), max_megapixels=1)
+
+
+@pytest.mark.parametrize("name", ["png", "tiff-16", "jpeg"])
+@pytest.mark.parametrize("part", [0.3, 0.8])
+def test_a_large_file_that_is_truncated_is_refused(read, monkeypatch, name, part):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(ImageError):
+        read(LARGE[name][: int(part * len(LARGE[name]))], max_megapixels=1)
+
+
+def test_readers_with_different_limits_do_not_meet(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 2000)
+    path = tmp_path / "large.png"
+    path.write_bytes(png(noise(100, 100)))
+    filters = list(warnings.filters)
+
+    def outcome(max_megapixels):
+        try:
+            return read_picture(path, max_megapixels=max_megapixels).width
+        except ImageError as error:
+            return str(error)
+
+    limits = [1, None, 0.005] * 60
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(outcome, limits))
+    assert set(outcomes[0::3]) == {100}
+    assert {text.partition("the limit is ")[2].partition(";")[0] for text in outcomes[1::3]} == {"4000"}
+    assert {text.partition("the limit is ")[2].partition(";")[0] for text in outcomes[2::3]} == {"5000"}
+    assert warnings.filters == filters
+
+
+def test_pixels_are_read_without_further_copies(read):
+    data = encode_picture(Picture(noise(1000, 2000)), ".png")
+    read(data)
+    tracemalloc.start()
+    try:
+        read(data)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * 6_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_picture_that_comes_through_a_pipe_is_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, png(noise()))
+        assert same(read_picture(pipe), noise())
 
 
 def test_a_large_picture_is_no_bomb(read, monkeypatch):

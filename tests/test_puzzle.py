@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -340,3 +341,36 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "folder").mkdir(mode=0o000)
     with pytest.raises(InputError, match="cannot read the folder"):
         Puzzle.from_tiles(tmp_path / "folder", columns=1)
+
+
+# Memory
+
+
+@pytest.fixture
+def peak():
+    """The most memory that some work takes beyond what was there, in copies of 12 MB."""
+
+    def measure(work):
+        tracemalloc.start()
+        try:
+            made = work()
+            return tracemalloc.get_traced_memory()[1] / 12e6, made
+        finally:
+            tracemalloc.stop()
+
+    return measure
+
+
+@pytest.mark.parametrize("crop", [False, True])
+def test_no_step_takes_more_than_one_copy_of_the_pixels(peak, crop):
+    whole = np.random.default_rng(1).integers(0, 256, (2020, 2020, 3), dtype=np.uint8)
+    pixels = whole if crop else whole[:2000, :2000].copy()
+    taken, puzzle = peak(lambda: Puzzle.from_array(pixels, 40, crop=crop))
+    assert taken < 1.1
+    taken, (shuffled, truth) = peak(lambda: puzzle.shuffled(1))
+    assert taken < 1.1
+    taken, picture = peak(lambda: shuffled.assemble(truth))
+    assert taken < 1.1
+    np.testing.assert_array_equal(picture.pixels, whole[:2000, :2000])
+    assert peak(lambda: shuffled.digest)[0] < 0.1
+    assert peak(lambda: shuffled.kinds)[0] < 0.1

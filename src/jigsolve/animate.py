@@ -76,7 +76,7 @@ def _shrunk(puzzle: Puzzle) -> Puzzle:
     longest = max(puzzle.rows * puzzle.piece_height, puzzle.columns * puzzle.piece_width)
     scale = min(1.0, LONGEST_SIDE / longest)
     width, height = (max(1, round(scale * size)) for size in (puzzle.piece_width, puzzle.piece_height))
-    pieces = [Picture(piece).to_pillow().convert("RGB") for piece in puzzle.pieces]
+    pieces = (Picture(piece).to_pillow().convert("RGB") for piece in puzzle.pieces)  # Of many, one at a time.
     resized = [np.asarray(piece.resize((width, height), Image.Resampling.BOX)) for piece in pieces]
     return Puzzle(np.stack(resized), puzzle.rows, puzzle.columns)
 

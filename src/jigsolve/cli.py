@@ -14,13 +14,13 @@ from ._version import __version__
 from .animate import Film
 from .bench.cli import bench
 from .checks import count
-from .cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
+from .cli_types import PIECE_SIZE_TYPE, OutputPath, max_megapixels_option, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError, OutputError
 from .files import check_distinct, check_writable, is_folder, make_folder, write_whole
 from .history import to_csv
-from .images import Picture, check_suffix, encode_picture, read_picture, write_picture
+from .images import Picture, check_suffix, read_picture, write_picture
 from .metrics import score as score_arrangement
 from .metrics import score_identical
 from .parameters import DEFAULT_PRESET, PRESETS, Parameters, parameters_of
@@ -92,6 +92,7 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the shuffle.")
 @click.option("--truth", type=OutputPath, metavar="TRUTH.json", help="Record where each piece belongs.")
 @click.option("--tiles", type=OutputPath, metavar="FOLDER", help="Write the shuffled pieces as single tiles too.")
+@max_megapixels_option
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def cut(
@@ -101,6 +102,7 @@ def cut(
     seed: int,
     truth: Path | None,
     tiles: Path | None,
+    max_megapixels: float | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -115,18 +117,15 @@ def cut(
     _check_outputs([photo], [out, truth], force=force)
     if tiles is not None and tiles.exists():
         raise OutputError(f"{tiles} exists already; choose another name for the tiles")
-    with decoders_silenced():
-        picture = read_picture(photo)
-    whole = Puzzle.from_image(picture, piece_size, crop=True)
-    _say_if_cropped(display, picture, whole)
-    puzzle, solution = whole.shuffled(seed)
-    data = encode_picture(puzzle.assemble(puzzle.as_given()), out.suffix)
-    write_whole(out, data, overwrite=force)
+    # A huge picture is not kept longer than it is needed: one step's pixels and the next one's are enough.
+    puzzle, solution = _cut(photo, piece_size, max_megapixels, display).shuffled(seed)
+    write_picture(out, puzzle.assemble(puzzle.as_given()), overwrite=force)
     if tiles is not None:
         puzzle.to_tiles(tiles)
     if truth is not None:
         # The truth is of the pieces as the file has them: a format may have changed colours, depth or alpha.
-        puzzle = Puzzle.from_image(out, piece_size)
+        del puzzle
+        puzzle = Puzzle.from_image(out, piece_size, max_megapixels=max_megapixels)
         write_whole(truth, truth_to_json(puzzle, solution, seed).encode(), overwrite=force)
     display.say(
         f"{out}: {count(len(puzzle), 'piece')}, {count(puzzle.rows, 'row')} x "
@@ -136,6 +135,14 @@ def cut(
         display.say("JPEG blurs the seams, which makes the puzzle harder; .png keeps every pixel")
     if len(puzzle) > MANY_PIECES:
         display.say("so many pieces take long to solve; larger pieces make fewer")
+
+
+def _cut(photo: Path, piece_size: tuple[int, int], max_megapixels: float | None, display: Display) -> Puzzle:
+    with decoders_silenced():
+        picture = read_picture(photo, max_megapixels=max_megapixels)
+    whole = Puzzle.from_image(picture, piece_size, crop=True)
+    _say_if_cropped(display, picture, whole)
+    return whole
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,7 @@ class _Outputs:
 @click.option("-o", "--out", required=True, type=OutputPath, metavar="SOLVED.png", help="Where the picture goes.")
 @click.option("--piece-size", type=PIECE_SIZE_TYPE, help="28, or 51x27 for width x height; left out, it is detected.")
 @click.option("--columns", type=int, help="Columns of the frame, for a folder of tiles.")
+@max_megapixels_option
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
@@ -220,6 +228,7 @@ def solve_command(
     out: Path,
     piece_size: tuple[int, int] | None,
     columns: int | None,
+    max_megapixels: float | None,
     preset: str,
     seed: int,
     threads: int | None,
@@ -253,7 +262,7 @@ def solve_command(
         raise InputError(f"{puzzle_path} is the folder of tiles: write the outputs somewhere else")
     rules = _rules(max_seconds, no_improvement)
     parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
-    puzzle = _read_puzzle(puzzle_path, piece_size, columns, display)
+    puzzle = _read_puzzle(puzzle_path, piece_size, columns, max_megapixels, display)
     result, film = _solve(
         puzzle, display, max_seconds, preset=preset, seed=seed, stop=rules, threads=threads, **changes
     )
@@ -275,18 +284,20 @@ def _rules(max_seconds: float | None, no_improvement: int | None) -> StoppingRul
     return AnyOf(tuple(rules)) if rules else None
 
 
-def _read_puzzle(path: Path, piece_size: tuple[int, int] | None, columns: int | None, display: Display) -> Puzzle:
+def _read_puzzle(
+    path: Path, piece_size: tuple[int, int] | None, columns: int | None, max_megapixels: float | None, display: Display
+) -> Puzzle:
     if is_folder(path):
         if piece_size is not None:
             raise InputError("--piece-size is for a shuffled picture; the tiles of a folder have their own size")
         with decoders_silenced():
-            return Puzzle.from_tiles(path, columns=columns)
+            return Puzzle.from_tiles(path, columns=columns, max_megapixels=max_megapixels)
     if columns is not None:
         raise InputError(
             "--columns is for a folder of tiles; the frame of a shuffled picture follows from --piece-size"
         )
     with decoders_silenced():
-        picture = read_picture(path)
+        picture = read_picture(path, max_megapixels=max_megapixels)
     if piece_size is None:
         piece_size = detect_piece_size(picture)
         display.say(f"detected piece size: {piece_size[0]}x{piece_size[1]} pixels (--piece-size overrides it)")

@@ -29,6 +29,12 @@ class PieceSizeType(click.ParamType[tuple[int, int]]):
 
 PIECE_SIZE_TYPE = PieceSizeType()
 
+max_megapixels_option = click.option(
+    "--max-megapixels",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Largest picture to unpack, as a small file can claim to be huge; raise it for files you trust.  [179]",
+)
+
 PARAMETERS: dict[str, tuple[Any, str]] = {
     "population": (int, "Arrangements in a generation."),
     "generations": (int, "Generations to make at most."),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .images import Picture
+from .images import Picture, Pixels
 
 # Lines of pixels that are looked at; more change nothing but the time.
 LINES = 1024
@@ -28,8 +28,8 @@ def detect_piece_size(picture: Picture) -> tuple[int, int]:
         If no seams stand out in either direction.
     """
     colours = 3 if picture.pixels.shape[2] >= 3 else 1  # What follows is alpha.
-    grey = picture.pixels[:, :, :colours].mean(axis=2, dtype=np.float32)
-    width, height = _period(_steps(grey)), _period(_steps(grey.T))
+    pixels = picture.pixels[:, :, :colours]
+    width, height = _period(_steps(pixels)), _period(_steps(pixels.swapaxes(0, 1)))
     if width is None and height is None:
         raise InputError(
             f"no seams can be seen in this picture of {picture.width}x{picture.height} pixels, "
@@ -38,9 +38,9 @@ def detect_piece_size(picture: Picture) -> tuple[int, int]:
     return width or picture.width, height or picture.height
 
 
-def _steps(grey: NDArray[np.float32]) -> NDArray[np.float64]:
+def _steps(pixels: Pixels) -> NDArray[np.float64]:
     """Return the mean step into every column of pixels but the first, over a sample of rows."""
-    rows = grey[:: max(1, len(grey) // LINES)]
+    rows = pixels[:: max(1, len(pixels) // LINES)].mean(axis=2, dtype=np.float32)
     return np.abs(np.diff(rows, axis=1)).mean(axis=0, dtype=np.float64)
 
 

@@ -68,8 +68,8 @@ def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
         taken[_resolved(path)] = "two outputs"
 
 
-def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
-    """Write `data` to `path` so that the file is either complete or not there.
+def write_whole(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool = False) -> None:
+    """Write `data`, or the parts of it one after the other, to `path` so that the file is complete or not there.
 
     The bytes go to a hidden neighbour first, reach the disk, and only then take the name: a crash, a
     kill or a full disk leaves the old state. Without `overwrite` the name is taken with a hard link,
@@ -79,7 +79,7 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
     temporary = path.with_name(f".{uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         _take_name(temporary, path, overwrite=overwrite)

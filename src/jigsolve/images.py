@@ -1,25 +1,36 @@
 """Reading and writing pictures: 8 and 16 bits, grey or colour, with or without alpha.
 
 Pillow reads every format, tells truncated and hostile files apart, and knows orientation and colour profiles.
-It keeps only 8 bits of a 16-bit colour channel, so those pictures, and only those, are decoded by OpenCV.
+It keeps only 8 bits of a 16-bit colour channel, so those pictures, and only those, are decoded by OpenCV. It writes PNG
+on one core and from a copy, so those files are written in `png.py`.
 """
 
 import io
+import math
+import os
+import threading
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageCms, ImageFile, ImageOps, UnidentifiedImageError
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
 
-from .deep import decode_deep, encode_deep, has_deep_channels
+from .deep import HEADER_LENGTH, decode_deep, encode_deep_tiff, has_deep_channels
 from .errors import ImageError, InputError, OutputError
 from .files import write_whole
+from .png import encode_png
 
 READABLE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif"})
 _WRITERS: dict[str, tuple[str, dict[str, object]]] = {
-    ".png": ("PNG", {"compress_level": 4}),
+    ".png": ("PNG", {}),
     ".tif": ("TIFF", {"compression": "tiff_lzw"}),
     ".tiff": ("TIFF", {"compression": "tiff_lzw"}),
     ".webp": ("WEBP", {"lossless": True, "exact": True}),
@@ -27,9 +38,9 @@ _WRITERS: dict[str, tuple[str, dict[str, object]]] = {
     ".jpg": ("JPEG", {"quality": 95, "subsampling": 0}),
     ".jpeg": ("JPEG", {"quality": 95, "subsampling": 0}),
 }
-MOST_PIXELS = 2 * (Image.MAX_IMAGE_PIXELS or 0)
-"""Pillow's guard against files that unpack to more than any photograph has."""
-_DEEP_SUFFIXES = frozenset({".png", ".tif", ".tiff"})
+_DEEP_TIFF = frozenset({".tif", ".tiff"})
+# Pixels that are taken over from Pillow at once.
+_STRIP_PIXELS = 2**18
 
 
 Pixels = NDArray[np.uint8] | NDArray[np.uint16]
@@ -84,10 +95,28 @@ def as_pixels(array: NDArray[np.generic]) -> Pixels:
     return pixels
 
 
-def read_picture(path: str | Path) -> Picture:
+def most_pixels(max_megapixels: float | None = None) -> float:
+    """Return how many pixels a picture may have: so many millions, or what Pillow's guard allows when left out.
+
+    Pillow stops files that unpack to far more than a photograph has: 179 megapixels, unless its own setting is changed.
+    """
+    if max_megapixels is None:
+        return math.inf if Image.MAX_IMAGE_PIXELS is None else 2 * Image.MAX_IMAGE_PIXELS
+    if not max_megapixels > 0:
+        raise InputError(f"max_megapixels must be more than 0, not {max_megapixels:g}")
+    return 1e6 * max_megapixels
+
+
+def read_picture(path: str | Path, *, max_megapixels: float | None = None) -> Picture:
     """Read a picture at its full depth, turned upright as its EXIF orientation says.
 
     Palettes become colours and CMYK becomes RGB; grey stays grey and alpha stays alpha.
+
+    Parameters
+    ----------
+    max_megapixels
+        Larger pictures are refused before they are unpacked, as a small file can claim to be huge. Left out, the limit
+        is that of Pillow, 179; raise it for files that you trust.
 
     Raises
     ------
@@ -95,35 +124,112 @@ def read_picture(path: str | Path) -> Picture:
         If the file is missing, empty, truncated, not a picture, or too large to be unpacked safely.
     """
     path = Path(path)
+    limit = most_pixels(max_megapixels)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            source = file if file.seekable() else io.BytesIO(file.read())
+            if source.seek(0, os.SEEK_END) == 0:
+                raise ImageError(f"{path} is empty")
+            return _decode(source, path, limit)
     except FileNotFoundError as error:
         raise ImageError(f"there is no file {path}") from error
     except OSError as error:
         raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
-    if not data:
-        raise ImageError(f"{path} is empty")
-    return _decode(data, path)
 
 
-def _decode(data: bytes, path: Path) -> Picture:
+def _decode(source: BinaryIO, path: Path, limit: float) -> Picture:
     try:
-        with warnings.catch_warnings():
-            # Pillow warns from half of its limit on; only the limit itself stops us.
-            warnings.simplefilter("ignore")
-            image = Image.open(io.BytesIO(data))
+        with _pillow_silenced:
+            image = _open(source)
+            _check_size(image, path, limit)
+            source.seek(0)
+            is_deep = has_deep_channels(source.read(HEADER_LENGTH), image)
             image.load()
-            return _deep_picture(data, image) if has_deep_channels(data, image) else _shallow_picture(image)
+            return _deep_picture(source, image) if is_deep else _shallow_picture(image)
     except UnidentifiedImageError as error:
         raise ImageError(f"{path} is not a picture in a format that can be read") from error
     except Image.DecompressionBombError as error:
-        raise ImageError(f"{path} would unpack to more pixels than is safe: {error}") from error
+        raise ImageError(
+            f"{path} would unpack to more pixels than is safe: {error} The limit can be raised for PNG, JPEG, TIFF and "
+            "BMP only; save it as one of them"
+        ) from error
+    except ImageError:
+        raise
     except InputError as error:
         raise ImageError(f"{path} cannot be used: {error}") from error
     except MemoryError as error:
         raise ImageError(f"there is not enough memory to unpack {path}") from error
     except Exception as error:  # Decoders raise nearly everything for damaged files.
         raise ImageError(f"{path} is damaged or truncated: {error}") from error
+
+
+class _PillowSilenced:
+    """Keeps back what Pillow warns of, such as half of its limit: what stops us is raised.
+
+    Filters of warnings belong to the whole process. Readers in several threads share one change of them: the first
+    makes it and the last undoes it, as each undoing its own would leave them as another had changed them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._kept = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._readers += 1
+            if self._readers == 1:
+                self._kept = warnings.catch_warnings()
+                self._kept.__enter__()
+                warnings.filterwarnings("ignore", module=r"(PIL|jigsolve)\.")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._readers -= 1
+            if self._readers == 0:
+                self._kept.__exit__(None, None, None)
+
+
+_pillow_silenced = _PillowSilenced()
+
+
+class _UnguardedTiff(TiffImageFile):
+    """A TIFF file whose size somebody else has checked."""
+
+    def load_prepare(self) -> None:
+        """Make room for the pixels, without asking whether they are too many."""
+        if self._im is None:
+            self.im = Image.core.new(self.mode, self._tile_size)  # type: ignore[attr-defined]
+        ImageFile.ImageFile.load_prepare(self)
+
+
+def _open(source: BinaryIO) -> Image.Image:
+    """Read the header of a picture, however large it says the picture is; nothing is unpacked.
+
+    Pillow's guard has one setting for the whole process, which is not ours to change: other threads may be relying on
+    it. Only `Image.open` asks it, so what it refuses is opened by the reader of its format.
+    """
+    source.seek(0)
+    try:
+        return Image.open(source)
+    except Image.DecompressionBombError:
+        for reader in (PngImageFile, JpegImageFile, _UnguardedTiff, BmpImageFile):
+            source.seek(0)
+            try:
+                return reader(source)
+            except SyntaxError:  # It is of another format.
+                continue
+        raise
+
+
+def _check_size(image: Image.Image, path: Path, limit: float) -> None:
+    pixels = image.width * image.height
+    if pixels > limit:
+        megapixels = math.ceil(pixels / 1e6)
+        raise ImageError(
+            f"{path} would unpack to more pixels than is safe: {image.width}x{image.height} are {pixels}, the limit is "
+            f"{limit:.0f}; if you trust the file, pass --max-megapixels {megapixels} (max_megapixels={megapixels})"
+        )
 
 
 _TURNS: dict[int, tuple[bool, int]] = {
@@ -138,18 +244,21 @@ _TURNS: dict[int, tuple[bool, int]] = {
 }
 
 
-def _upright(pixels: Pixels, image: Image.Image) -> Pixels:
-    mirror, turns = _TURNS.get(image.getexif().get(0x0112, 1), (False, 0))
+def _upright(pixels: Pixels, orientation: int) -> Pixels:
+    mirror, turns = _TURNS.get(orientation, (False, 0))
     return np.rot90(pixels[:, ::-1] if mirror else pixels, turns)
 
 
-def _deep_picture(data: bytes, image: Image.Image) -> Picture:
-    return Picture(_upright(decode_deep(data, image), image), image.info.get("icc_profile"))
+def _deep_picture(source: BinaryIO, image: Image.Image) -> Picture:
+    source.seek(0)
+    data, orientation, profile = source.read(), image.getexif().get(0x0112, 1), image.info.get("icc_profile")
+    image.close()  # It holds the pixels without their low bytes.
+    return Picture(_upright(decode_deep(data, image), orientation), profile)
 
 
 def _shallow_picture(image: Image.Image) -> Picture:
     profile = image.info.get("icc_profile")
-    image = ImageOps.exif_transpose(image)
+    ImageOps.exif_transpose(image, in_place=True)
     if image.mode == "CMYK":
         image, profile = _to_rgb(image, profile), None
     elif image.mode in ("P", "PA"):
@@ -164,7 +273,17 @@ def _shallow_picture(image: Image.Image) -> Picture:
         image = image.convert("LA" if image.mode == "La" else "RGBA")
     elif image.mode not in ("L", "LA", "RGB", "RGBA"):
         raise InputError(f"its pixel type ({image.mode}) is not 8 or 16-bit grey or colour")
-    return Picture(as_pixels(np.asarray(image)), profile)
+    return Picture(_pixels_of(image), profile)
+
+
+def _pixels_of(image: Image.Image) -> NDArray[np.uint8]:
+    """Return the pixels of an image, strip by strip: all at once would take the picture two more times."""
+    pixels = np.empty((image.height, image.width, len(image.getbands())), dtype=np.uint8)
+    rows = max(1, _STRIP_PIXELS // image.width)
+    for top in range(0, image.height, rows):
+        strip = pixels[top : top + rows]
+        strip[:] = np.asarray(image.crop((0, top, image.width, top + len(strip)))).reshape(strip.shape)
+    return pixels
 
 
 def _to_rgb(image: Image.Image, profile: bytes | None) -> Image.Image:
@@ -189,10 +308,21 @@ def check_suffix(path: Path) -> None:
 
 def encode_picture(picture: Picture, suffix: str) -> bytes:
     """Return the bytes of a file of the format that `suffix` (".png", ...) names, as deep as the format allows."""
+    return b"".join(_encoded(picture, suffix))
+
+
+def _encoded(picture: Picture, suffix: str) -> Iterable[bytes]:
+    """Return such a file in parts; those of a PNG are made as they are asked for."""
     check_suffix(Path(f"x{suffix}"))
     suffix = suffix.lower()
-    if picture.pixels.dtype == np.uint16 and suffix in _DEEP_SUFFIXES:
-        return encode_deep(picture.pixels, suffix, picture.icc_profile)
+    if suffix == ".png":
+        return encode_png(picture.pixels, picture.icc_profile)
+    if picture.pixels.dtype == np.uint16 and suffix in _DEEP_TIFF:
+        return [encode_deep_tiff(picture.pixels, picture.icc_profile)]
+    return [_encode_shallow(picture, suffix)]
+
+
+def _encode_shallow(picture: Picture, suffix: str) -> bytes:
     name, options = _WRITERS[suffix]
     image = picture.to_pillow()
     if name in ("JPEG", "BMP") and image.mode in ("LA", "RGBA"):
@@ -211,7 +341,8 @@ def encode_picture(picture: Picture, suffix: str) -> bytes:
 def write_picture(path: str | Path, picture: Picture, *, overwrite: bool = False) -> None:
     """Write a picture whole or not at all, in the format its name ends in.
 
-    PNG and TIFF keep 16 bits; WebP is written lossless; JPEG and BMP drop alpha.
+    PNG and TIFF keep 16 bits; WebP is written lossless; JPEG and BMP drop alpha. PNG is written on all cores and takes
+    next to no memory, however large the picture.
 
     Raises
     ------
@@ -222,4 +353,4 @@ def write_picture(path: str | Path, picture: Picture, *, overwrite: bool = False
     """
     path = Path(path)
     check_suffix(path)
-    write_whole(path, encode_picture(picture, path.suffix), overwrite=overwrite)
+    write_whole(path, _encoded(picture, path.suffix), overwrite=overwrite)

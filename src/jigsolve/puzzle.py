@@ -3,7 +3,7 @@
 import hashlib
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -52,9 +52,11 @@ class Puzzle:
     columns: int
     icc_profile: bytes | None = None
     tiles: tuple[str, ...] = ()
+    _copy: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
-        pieces = np.array(self.pieces, order="C")  # A copy, so that nobody else can change it.
+    def __post_init__(self, _copy: bool) -> None:
+        # A copy, so that nobody else can change it; only what was made here for this is taken as it is.
+        pieces = np.array(self.pieces, order="C") if _copy else self.pieces
         if pieces.ndim != 4 or 0 in pieces.shape:
             raise InputError(f"pieces have shape (pieces, height, width, channels), not {pieces.shape}")
         as_pixels(pieces[0])
@@ -84,23 +86,33 @@ class Puzzle:
     def digest(self) -> str:
         """A fingerprint of the pieces in their order, by which a truth and a result know that they belong together."""
         header = f"{self.pieces.shape} {self.pieces.dtype.name} {self.rows} {self.columns}"
-        return hashlib.sha256(header.encode() + self.pieces.tobytes()).hexdigest()[:32]
+        digest = hashlib.sha256(header.encode())
+        digest.update(self.pieces.data)
+        return digest.hexdigest()[:32]
 
     @property
     def kinds(self) -> NDArray[np.int64]:
         """A number for every piece, the same for pieces with the same pixels."""
         numbers: dict[bytes, int] = {}
-        return np.array([numbers.setdefault(piece.tobytes(), len(numbers)) for piece in self.pieces])
+        # Digests stand for the pixels, which would be kept a second time as keys.
+        digests = (hashlib.sha256(piece.data).digest() for piece in self.pieces)
+        return np.array([numbers.setdefault(digest, len(numbers)) for digest in digests])
 
     @classmethod
     def from_image(
-        cls, image: str | Path | Picture, piece_size: PieceSize | None = None, *, crop: bool = False
+        cls,
+        image: str | Path | Picture,
+        piece_size: PieceSize | None = None,
+        *,
+        crop: bool = False,
+        max_megapixels: float | None = None,
     ) -> Self:
         """Cut a picture or a picture file; pieces are numbered row by row. See `from_array`.
 
-        Without a piece size, the picture must be a shuffled one, and its size is told from its seams.
+        Without a piece size, the picture must be a shuffled one, and its size is told from its seams. A file of more
+        than `max_megapixels` is refused; see `read_picture`.
         """
-        picture = image if isinstance(image, Picture) else read_picture(image)
+        picture = image if isinstance(image, Picture) else read_picture(image, max_megapixels=max_megapixels)
         if piece_size is None:
             piece_size = detect_piece_size(picture)
         return cls.from_array(picture.pixels, piece_size, crop=crop, icc_profile=picture.icc_profile)
@@ -141,18 +153,23 @@ class Puzzle:
             )
         if not crop and (rows * height, columns * width) != pixels.shape[:2]:
             raise InputError(_does_not_divide(pixels.shape[1], pixels.shape[0], width, height))
-        kept = pixels[: rows * height, : columns * width]
-        grid = kept.reshape(rows, height, columns, width, pixels.shape[2]).swapaxes(1, 2)
-        return cls(grid.reshape(rows * columns, height, width, -1), rows, columns, icc_profile)
+        shape = (columns, height, width, pixels.shape[2])
+        pieces = np.empty((rows, *shape), dtype=pixels.dtype)
+        for row, its_pieces in enumerate(pieces):  # One by one, so that no crop and no turn needs a copy of the whole.
+            strip = pixels[row * height : (row + 1) * height, : columns * width]
+            its_pieces[:] = strip.reshape(height, columns, width, -1).swapaxes(0, 1)
+        return cls(pieces.reshape(rows * columns, *shape[1:]), rows, columns, icc_profile, _copy=False)
 
     @classmethod
-    def from_tiles(cls, folder: str | Path, *, columns: int | None = None) -> Self:
+    def from_tiles(cls, folder: str | Path, *, columns: int | None = None, max_megapixels: float | None = None) -> Self:
         """Read a folder of tile images, one a piece, numbered in the order of their names (2 before 10).
 
         Parameters
         ----------
         columns
             How many pieces stand side by side in the frame. Tiles alone cannot tell it.
+        max_megapixels
+            A larger tile is refused; see `read_picture`.
 
         Raises
         ------
@@ -160,18 +177,18 @@ class Puzzle:
             If there are no tiles, they differ in size or kind, or the columns do not divide their number.
         """
         paths = _tile_paths(Path(folder))
-        tiles = [read_picture(path) for path in paths]
-        first = tiles[0].pixels
-        for path, tile in zip(paths, tiles, strict=True):
-            if tile.pixels.shape != first.shape or tile.pixels.dtype != first.dtype:
+        first = read_picture(paths[0], max_megapixels=max_megapixels)
+        pieces: Pixels = np.empty((len(paths), *first.pixels.shape), dtype=first.pixels.dtype)
+        for path, piece in zip(paths, pieces, strict=True):
+            tile = read_picture(path, max_megapixels=max_megapixels).pixels
+            if tile.shape != piece.shape or tile.dtype != piece.dtype:
                 raise InputError(
-                    f"all tiles must be alike: {path.name} is {_describe(tile.pixels)}, "
-                    f"{paths[0].name} is {_describe(first)}"
+                    f"all tiles must be alike: {path.name} is {_describe(tile)}, {paths[0].name} is {_describe(piece)}"
                 )
-        columns = _frame_columns(len(tiles), columns)
-        pieces: Pixels = np.stack([tile.pixels for tile in tiles])  # type: ignore[assignment]
+            piece[:] = tile
+        columns = _frame_columns(len(paths), columns)
         names = tuple(path.name for path in paths)
-        return cls(pieces, len(tiles) // columns, columns, tiles[0].icc_profile, names)
+        return cls(pieces, len(paths) // columns, columns, first.icc_profile, names, _copy=False)
 
     def to_tiles(self, folder: str | Path) -> None:
         """Write the pieces into a new folder, one PNG a piece, named by their numbers; `from_tiles` reads them back."""
@@ -184,7 +201,7 @@ class Puzzle:
         """Return this puzzle with its pieces renumbered at random, and the arrangement that puts them back."""
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(len(self))
         tiles = tuple(self.tiles[number] for number in order) if self.tiles else ()
-        shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile, tiles)
+        shuffled = type(self)(self.pieces[order], self.rows, self.columns, self.icc_profile, tiles, _copy=False)
         return shuffled, Arrangement(np.argsort(order).reshape(self.rows, self.columns))
 
     def as_given(self) -> Arrangement:
@@ -202,9 +219,12 @@ class Puzzle:
     def assemble(self, arrangement: Arrangement) -> Picture:
         """Return the picture that an arrangement of these pieces makes."""
         self.check_fits(arrangement)
+        shape = (self.piece_height, self.columns, self.piece_width, self.pieces.shape[3])
+        pixels = np.empty((self.rows, *shape), dtype=self.pieces.dtype)
+        for strip, numbers in zip(pixels, arrangement.grid, strict=True):
+            strip[:] = self.pieces[numbers].swapaxes(0, 1)
         height, width = self.rows * self.piece_height, self.columns * self.piece_width
-        pixels = self.pieces[arrangement.grid].swapaxes(1, 2).reshape(height, width, -1)
-        return Picture(pixels, self.icc_profile)
+        return Picture(pixels.reshape(height, width, -1), self.icc_profile)
 
 
 def _tile_paths(folder: Path) -> list[Path]:

@@ -95,6 +95,15 @@ def test_costs_are_charted_by_generation_without_the_refinement(images):
     assert [entry.partition(":")[0] for entry in run.costs_by_generation.split()] == ["0", "1", "2", "3"]
 
 
+def test_a_picture_over_the_limit_fails_with_the_advice_and_the_limit_is_no_part_of_a_run(images, tmp_path):
+    arguments = ["run", "--images", images, "--set", "one", "--only", 1, "--runs", 1, *QUICK, "--out", "r.csv"]
+    refused = bench(*arguments, "--max-megapixels", 0.0001, cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "pass --max-megapixels 1 (max_megapixels=1)" in refused.stderr
+    assert bench(*arguments, "--max-megapixels", 500, cwd=tmp_path).returncode == 0
+    assert "1 runs, 1 of them in r.csv already" in bench(*arguments, cwd=tmp_path).stderr
+
+
 def test_ctrl_c_keeps_the_rows_that_are_done(images, tmp_path):
     out = tmp_path / "results.csv"
     process = subprocess.Popen(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from jigsolve import InputError, Picture, read_picture, write_picture
+from jigsolve import ImageError, InputError, Picture, read_picture, write_picture
 from jigsolve.bench.making import best_frame, crop_folder, make_poster
 from tests.puzzles import drawing
 
@@ -45,6 +45,21 @@ def test_a_poster_is_the_photographs_side_by_side_and_no_piece_shows_two(tmp_pat
     corners = poster.pixels[[0, 0, 59, 59], [0, 99, 0, 99], 0].tolist()
     assert corners == [0, 40, 80, 120]
     assert (poster.pixels[:30, :50] == 0).all()
+
+
+def test_a_poster_that_cannot_be_read_back_is_made_on_purpose_only(tmp_path):
+    for number in range(4):
+        write_picture(tmp_path / f"{number}.png", Picture(drawing(30, 50)))
+    with pytest.raises(InputError, match=r"4 pictures of 50x30 pixels .* 5,000 pixels .* pass --max-megapixels 1 "):
+        make_poster(tmp_path, 2, (10, 10), max_megapixels=0.005)
+    assert make_poster(tmp_path, 2, (10, 10), max_megapixels=0.006)[0].pixels.shape == (60, 100, 3)
+
+
+def test_crops_of_pictures_that_are_too_large_are_refused(tmp_path):
+    write_picture(tmp_path / "a.png", Picture(drawing(30, 50)))
+    with pytest.raises(ImageError, match="pass --max-megapixels 1"):
+        list(crop_folder(tmp_path, tmp_path / "out", 4, (10, 10), max_megapixels=0.001))
+    assert list(crop_folder(tmp_path, tmp_path / "out", 4, (10, 10), max_megapixels=0.0015))
 
 
 @pytest.mark.parametrize("problem", ["missing", "empty", "tiny"])

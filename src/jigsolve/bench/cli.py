@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..cli_types import PIECE_SIZE_TYPE, OutputPath, parameter_options
+from ..cli_types import PIECE_SIZE_TYPE, OutputPath, max_megapixels_option, parameter_options
 from ..display import Display
 from ..errors import InputError
 from ..files import check_writable
@@ -50,6 +50,7 @@ def bench() -> None:
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of each run; the cores shared among the jobs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs side by side.")
 @click.option("--time-limit", type=float, help="Seconds after which a run stops.")
+@max_megapixels_option
 @parameter_options
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def run_command(
@@ -63,6 +64,7 @@ def run_command(
     threads: int | None,
     jobs: int,
     time_limit: float | None,
+    max_megapixels: float | None,
     quiet: bool,
     **changes: Any,
 ) -> int:
@@ -87,7 +89,9 @@ def run_command(
     workers_threads = threads or max(1, usable_cores() // jobs)
 
     def make_task(name: str, image: Path, seed: int) -> Task:
-        return Task(name, image, *piece_size, seed, preset, changed, time_limit, workers_threads, jobs, commit)
+        return Task(
+            name, image, *piece_size, seed, preset, changed, time_limit, workers_threads, jobs, commit, max_megapixels
+        )
 
     tasks = plan(folders, range(1, runs + 1), make_task)
     with ResultsFile(out) as results:
@@ -212,15 +216,17 @@ def _text(path: Path) -> str:
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--images", required=True, type=FolderPath, help="The folder that the results were made from.")
 @click.option("-o", "--out", required=True, type=FolderPath, help="Folder for the pictures.")
+@max_megapixels_option
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def pictures_command(results: Path, images: Path, out: Path, force: bool) -> None:
+def pictures_command(results: Path, images: Path, out: Path, max_megapixels: float | None, force: bool) -> None:
     """Show the better-than-perfect runs in RESULTS: truth and solution, wrong pairs marked.
 
     \b
     Example:
       jigsolve bench pictures results.csv --images DIR -o better-than-perfect
     """
-    for line in better_than_perfect_pictures(read_runs(results), images, out, overwrite=force):
+    runs = read_runs(results)
+    for line in better_than_perfect_pictures(runs, images, out, overwrite=force, max_megapixels=max_megapixels):
         click.echo(line)
 
 
@@ -229,15 +235,18 @@ def pictures_command(results: Path, images: Path, out: Path, force: bool) -> Non
 @click.option("-o", "--out", required=True, type=FolderPath, help="Folder for the crops: a set of its own.")
 @click.option("--pieces", required=True, type=int, help="Pieces of every crop.")
 @click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
+@max_megapixels_option
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def crop_command(photos: Path, out: Path, pieces: int, piece_size: tuple[int, int], force: bool) -> None:
+def crop_command(
+    photos: Path, out: Path, pieces: int, piece_size: tuple[int, int], max_megapixels: float | None, force: bool
+) -> None:
     """Make a set of crops with the same number of pieces from a folder of PHOTOS.
 
     \b
     Example:
       jigsolve bench crop holidays/ -o sets/holidays_432 --pieces 432
     """
-    for line in crop_folder(photos, out, pieces, piece_size, overwrite=force):
+    for line in crop_folder(photos, out, pieces, piece_size, overwrite=force, max_megapixels=max_megapixels):
         click.echo(line)
 
 
@@ -246,17 +255,26 @@ def crop_command(photos: Path, out: Path, pieces: int, piece_size: tuple[int, in
 @click.option("-o", "--out", required=True, type=OutputPath, metavar="POSTER.png", help="Where the poster goes.")
 @click.option("--columns", type=click.IntRange(min=1), help="Photographs side by side; nearly square when left out.")
 @click.option("--piece-size", type=PIECE_SIZE_TYPE, default=str(PIECE_SIZE), show_default=True)
+@max_megapixels_option
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def poster_command(photos: Path, out: Path, columns: int | None, piece_size: tuple[int, int], force: bool) -> None:
+def poster_command(
+    photos: Path,
+    out: Path,
+    columns: int | None,
+    piece_size: tuple[int, int],
+    max_megapixels: float | None,
+    force: bool,
+) -> None:
     """Paste PHOTOS into one huge picture, for sizes that no photograph reaches.
 
     \b
     Example:
       jigsolve bench poster DIR/sholomon_10375 -o poster.png
+      jigsolve bench poster DIR/sholomon_22755 -o poster.png --max-megapixels 400
     """
     check_suffix(out)
     check_writable(out, overwrite=force)
-    poster, said = make_poster(photos, columns, piece_size)
+    poster, said = make_poster(photos, columns, piece_size, max_megapixels=max_megapixels)
     write_picture(out, poster, overwrite=force)
     click.echo(f"{out}: {said}")
 

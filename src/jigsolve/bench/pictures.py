@@ -20,7 +20,9 @@ from .sets import find_folders
 MARK = np.array([255, 40, 40], dtype=np.uint8)
 
 
-def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, overwrite: bool) -> Iterator[str]:
+def better_than_perfect_pictures(
+    runs: list[Run], images: Path, out: Path, *, overwrite: bool, max_megapixels: float | None = None
+) -> Iterator[str]:
     """Solve the cheapest better-than-perfect run of each image again and write truth and solution side by side."""
     chosen: dict[tuple[str, str], Run] = {}
     for run in sorted(runs, key=lambda run: run.cost / max(run.true_cost, 1e-12)):
@@ -35,7 +37,7 @@ def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, ov
             raise InputError(f"there is no set {run.set!r} in {images}")
         path = out / f"{run.set}-{Path(run.image).stem}-seed{run.seed}.png"
         check_writable(path, overwrite=overwrite)
-        result, truth = repeat(run, folders[run.set] / run.image)
+        result, truth = repeat(run, folders[run.set] / run.image, max_megapixels)
         write_picture(path, side_by_side(result.puzzle, truth, result.arrangement), overwrite=overwrite)
         yield (
             f"{path}: cost {result.cost:.1f} against the truth's {run.true_cost:.1f}, "
@@ -43,12 +45,13 @@ def better_than_perfect_pictures(runs: list[Run], images: Path, out: Path, *, ov
         )
 
 
-def repeat(run: Run, image: Path) -> tuple[Result, Arrangement]:
+def repeat(run: Run, image: Path, max_megapixels: float | None = None) -> tuple[Result, Arrangement]:
     """Solve again what a row tells of, until its cost is reached, and return the result and the truth."""
     chosen = run.chosen()
     width, height = map(int, chosen.pop("piece").split("x"))
     del chosen["time_limit"]
-    puzzle, truth = Puzzle.from_image(image, (width, height), crop=True).shuffled(run.seed)
+    whole = Puzzle.from_image(image, (width, height), crop=True, max_megapixels=max_megapixels)
+    puzzle, truth = whole.shuffled(run.seed)
 
     def is_reached(generation: Generation) -> str | None:
         """A run that a limit of time has cut short ends where it did."""

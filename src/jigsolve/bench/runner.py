@@ -45,6 +45,7 @@ class Task:
     threads: int
     jobs: int
     commit: str
+    max_megapixels: float | None = None
 
     @property
     def parameters(self) -> str:
@@ -77,8 +78,10 @@ def run_task(task: Task) -> Run:
     warm_up(task.preset, dict(task.changes).get("measure"))
     reset_peak_memory()
     start = perf_counter()
-    whole = Puzzle.from_image(task.image, (task.piece_width, task.piece_height), crop=True)
+    size = (task.piece_width, task.piece_height)
+    whole = Puzzle.from_image(task.image, size, crop=True, max_megapixels=task.max_megapixels)
     puzzle, truth = whole.shuffled(task.seed)
+    del whole  # Of a huge picture, one copy is enough.
     read_seconds = perf_counter() - start
     stop = MaxSeconds(task.time_limit) if task.time_limit is not None else None
     result = solve(puzzle, task.preset, seed=task.seed, stop=stop, threads=task.threads, **dict(task.changes))
