@@ -181,6 +181,15 @@ def clear_leftovers(path: Path) -> None:
         return
 
 
+def remove_checkpoint(path: Path) -> None:
+    """Remove a checkpoint that is no longer needed, and what killed saves left of it."""
+    clear_leftovers(path)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot remove {path}: {error.strerror or error}") from error
+
+
 def add_notes(path: Path, notes: Mapping[str, Any]) -> None:
     """Add to the notes of a checkpoint in a file."""
     checkpoint = read_checkpoint(path)

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from shutil import which
@@ -16,7 +16,7 @@ import numpy as np
 from ._version import __version__
 from .animate import Film
 from .bench.cli import bench
-from .checkpoint import DEFAULT_EVERY, Checkpoint, Checkpoints, add_notes, clear_leftovers, read_checkpoint
+from .checkpoint import DEFAULT_EVERY, Checkpoint, Checkpoints, add_notes, read_checkpoint, remove_checkpoint
 from .checks import count
 from .cli_types import DURATION_TYPE, PIECE_SIZE_TYPE, OutputPath, parameter_options
 from .detect import detect_piece_size
@@ -281,14 +281,16 @@ def solve_command(
     if saving is not None:
         check_distinct([puzzle_path], [Path(saving.path), *(path for path in outputs.paths() if path)])
         saving.check()
-    if is_folder(puzzle_path) and puzzle_path.resolve() in [path.resolve().parent for path in outputs.paths() if path]:
+    written = [path for path in (*outputs.paths(), checkpoint) if path]
+    if is_folder(puzzle_path) and puzzle_path.resolve() in [path.resolve().parent for path in written]:
         raise InputError(f"{puzzle_path} is the folder of tiles: write the outputs somewhere else")
     parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
     with Termination() as termination:
         puzzle = _read_puzzle(puzzle_path, piece_size, columns, display)
         options = {"preset": preset, "seed": seed, "threads": threads, "checkpoint": saving, **changes}
-        result, film = _solve(puzzle, display, limits, termination, **options)
-        return _finish(result, film, outputs, checkpoint, termination, display, force=force)
+        with _telling_how_to_resume(checkpoint, display):
+            result, film = _solve(puzzle, display, limits, termination, **options)
+            return _finish(result, film, outputs, checkpoint, termination, display, force=force)
 
 
 @cli.command("resume")
@@ -320,18 +322,9 @@ def resume_command(
         outputs.check([checkpoint_path], force=force)
         display.say(f"resuming {_standing(run)}")
         limits = _Limits(**asked["limits"])
-        with _shown(run.puzzle, run.parameters, display, limits, termination, run.history) as (callback, film):
-            for generation, best in run.records() if run.trail else ():
-                film.add(Progress(generation, best, run.parameters))
-            result = resume(
-                run,
-                stop=limits.rule(),
-                callback=callback,
-                threads=threads or asked["threads"],
-                every=every,
-                warn=display.warn,
-            )
-        return _finish(result, film, outputs, checkpoint_path, termination, display, force=force)
+        with _telling_how_to_resume(checkpoint_path, display):
+            result, film = _resume(run, display, limits, termination, threads=threads or asked["threads"], every=every)
+            return _finish(result, film, outputs, checkpoint_path, termination, display, force=force)
 
 
 def _standing(run: Checkpoint) -> str:
@@ -408,8 +401,7 @@ def _finish(
     if checkpoint is not None and interrupted:
         display.say(_how_to_resume(checkpoint))
     elif checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
-        clear_leftovers(checkpoint)
+        remove_checkpoint(checkpoint)
         display.say(f"removed {click.format_filename(checkpoint)}, as all is done")
     if termination.came:
         return EXIT_TERMINATED
@@ -423,7 +415,19 @@ def _claim(outputs: _Outputs, checkpoint: Path, *, force: bool) -> None:
     """
     outputs.check([checkpoint], force=force)
     if not force:
-        add_notes(checkpoint, {"written": outputs.to_dict()})
+        with suppress(JigsolveError):  # Without room for it the outputs matter more, or say so themselves.
+            add_notes(checkpoint, {"written": outputs.to_dict()})
+
+
+@contextmanager
+def _telling_how_to_resume(checkpoint: Path | None, display: Display) -> Iterator[None]:
+    """Where a run is stopped before it has anything to show, or while it writes, say how to go on all the same."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.is_file():
+            display.say(_how_to_resume(checkpoint))
+        raise
 
 
 def _how_to_resume(checkpoint: Path) -> str:
@@ -454,13 +458,25 @@ def _solve(
     """Solve with a display; return the result and the film of it."""
     names = {field.name for field in fields(Parameters)}
     parameters = parameters_of(options["preset"], **{name: options[name] for name in names & options.keys()})
-    with _shown(puzzle, parameters, display, limits, termination) as (callback, film):
+    with _shown(puzzle, options["preset"], parameters, display, limits, termination) as (callback, film):
         return solve(puzzle, stop=limits.rule(), callback=callback, **options), film
+
+
+def _resume(
+    run: Checkpoint, display: Display, limits: _Limits, termination: Termination, **options: Any
+) -> tuple[Result, Film]:
+    """Go on with a run as `_solve` began it."""
+    shown = _shown(run.puzzle, run.preset, run.parameters, display, limits, termination, run.history)
+    with shown as (callback, film):
+        for generation, best in run.records() if run.trail else ():
+            film.add(Progress(generation, best, run.parameters))
+        return resume(run, stop=limits.rule(), callback=callback, warn=display.warn, **options), film
 
 
 @contextmanager
 def _shown(
     puzzle: Puzzle,
+    preset: str,
     parameters: Parameters,
     display: Display,
     limits: _Limits,
@@ -468,7 +484,6 @@ def _shown(
     past: Sequence[Generation] = (),
 ) -> Iterator[tuple[Callback, Film]]:
     """Compile, then give a callback that shows and films a solve."""
-    preset = "best" if parameters.effort > 0 else "paper"
     with display.patiently("compiling for this machine: only the first time, less than a minute"):
         warm_up(preset, parameters.measure)
     film = Film(puzzle)

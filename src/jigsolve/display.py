@@ -41,7 +41,8 @@ class Display:
 
     def warn(self, text: str) -> None:
         """Say what went wrong, even when quiet."""
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"jigsolve: {text}", markup=False)
+        console = Console(stderr=True, highlight=False, soft_wrap=True) if self.quiet else self.console
+        console.print(f"jigsolve: {text}", markup=False)
 
     @contextmanager
     def patiently(self, text: str) -> Iterator[None]:
