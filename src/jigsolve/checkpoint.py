@@ -7,6 +7,7 @@ in the file is run when it is read. It is replaced whole, so that there is alway
 
 import hashlib
 import json
+import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -285,8 +286,10 @@ def _bytes_of(array: NDArray[Any]) -> memoryview:
 def _read_array(file: BufferedReader, dtype: str, shape: list[int]) -> NDArray[Any]:
     if dtype not in _DTYPES:
         raise ValueError(f"arrays of {dtype} are not for this machine")
-    array = np.fromfile(file, dtype=dtype, count=prod(shape))
-    return array.reshape(shape)
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if min(shape) < 0 or prod(shape) * np.dtype(dtype).itemsize > left:
+        raise ValueError(f"an array of shape {shape} is not in it")
+    return np.fromfile(file, dtype=dtype, count=prod(shape)).reshape(shape)
 
 
 def _checkpoint(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Path) -> Checkpoint:

@@ -324,11 +324,10 @@ def _refine(
     columns, effort = run.puzzle.columns, run.parameters.effort
     stopped, begun = "", None
     for refinement in refine(compatibility, columns, recorder.best(), effort, run.seed, threads, start):
-        before = len(recorder.records)
-        recorder.refined(refinement)
         if refinement.round != begun:  # In the middle of a round there is more to keep than is worth it.
-            saver.reached(refinement.start, before)
+            saver.reached(refinement.start, len(recorder.records))
             begun = refinement.round
+        recorder.refined(refinement)
         stopped = "no improvement in a round of refinement"
     return stopped
 
