@@ -63,12 +63,10 @@ def main() -> None:
         _fail("there is not enough memory for this puzzle; try a smaller --population or larger pieces")
     except OSError as error:  # Files are dealt with where they are: this is standard output.
         _fail(f"cannot print: {error.strerror or error}")
-    except Terminated:
-        click.echo("jigsolve: terminated before it was done", err=True)
-        sys.exit(EXIT_TERMINATED)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("jigsolve: interrupted before it was done", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as error:
+        terminated = isinstance(error.__cause__ or error, Terminated)  # Click raises an Abort of its own from it.
+        click.echo(f"jigsolve: {'terminated' if terminated else 'interrupted'} before it was done", err=True)
+        sys.exit(EXIT_TERMINATED if terminated else EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
