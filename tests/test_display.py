@@ -71,7 +71,8 @@ def test_what_is_quick_is_not_worth_a_word(capsys, monkeypatch):
 
 def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
     with Display(quiet=False).generations(HUNDRED, 432) as shown:
-        shown.show(progress(0))
+        for number in range(5):
+            shown.show(progress(number))
         clock.now += 1.0
         shown.show(progress(5))
         clock.now += 1.5

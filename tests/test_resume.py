@@ -23,14 +23,14 @@ PIECE = 20
 # Some seconds of work, so that each life is long enough to do some of it.
 LONG = {
     "best": ("--piece-size", 10, "--population", 100, "--generations", 8, "--effort", 6),
-    "paper": ("--piece-size", PIECE, "--preset", "paper", "--population", 400, "--generations", 1500),
+    "paper": ("--piece-size", 10, "--preset", "paper", "--population", 500, "--generations", 150),
 }
 QUICK = ("--population", 20, "--generations", 6, "--effort", 1)
 # Goes on until it is stopped.
 ENDLESS = ("--population", 50, "--generations", 100_000, "--patience", 0)
 OUTPUTS = ("-o", "s.png", "--json", "r.json", "--history", "h.csv", "--animation", "a.gif")
 OUTPUT_NAMES = set(OUTPUTS[1::2])
-SAVED = ("--checkpoint", "run", "--every", "0s")
+SAVED = ("--checkpoint", "run", "--every", "0.05s")
 KILLS = 11
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS")
@@ -326,7 +326,7 @@ NEARLY_FULL = {"preexec_fn": room_for(FIRST_SAVE + 4000)}
 
 def test_on_a_full_disk_the_run_goes_on_and_the_last_save_stands(folder, expected):
     options = ("--population", 400, "--generations", 10, "--effort", 0)
-    process = start(folder, *solve(*options), **NEARLY_FULL)
+    process = start(folder, *solve(*options, "--every", 0), **NEARLY_FULL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "jigsolve: cannot write run: File too large; the checkpoint saved " in errors
