@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +13,8 @@ from .errors import InputError
 
 # Slices a thread gets, so that one slow slice does not keep the other threads waiting.
 SLICES_PER_THREAD = 4
+# How often to look whether the slices under way are done when a run is given up.
+POLL_SECONDS = 0.05
 
 
 class Threads:
@@ -31,19 +35,43 @@ class Threads:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def run(self, length: int, work: Callable[[int, int], object]) -> None:
-        """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done."""
+        """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done.
+
+        Ctrl-C and other signals may raise at any point in here, also while a future's lock is held: so nobody waits for
+        futures, whose locks would then stay closed for ever, but for marks that the slices leave.
+        """
         slices = min(length, SLICES_PER_THREAD * self.count)
         bounds = [length * i // slices for i in range(slices + 1)] if slices else []
-        futures = [self._pool.submit(work, *pair) for pair in pairwise(bounds)]
+        done = [False] * slices
+        errors: list[BaseException] = []
+        one_more: SimpleQueue[int] = SimpleQueue()
+        given_up = False
+
+        def attempt(index: int, begin: int, end: int) -> None:
+            try:
+                if not given_up:
+                    work(begin, end)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done[index] = True
+                one_more.put(index)
+
+        submitted = 0
         try:
-            wait(futures)
+            for index, pair in enumerate(pairwise(bounds)):
+                self._pool.submit(attempt, index, *pair)
+                submitted += 1
+            for _ in range(slices):
+                one_more.get()
         except BaseException:
-            for future in futures:
-                future.cancel()
-            wait(futures)
+            given_up = True
+            while not all(done[:submitted]):
+                with suppress(Empty):  # What came may have been lost on its way: the marks count.
+                    one_more.get(timeout=POLL_SECONDS)
             raise
-        for future in futures:
-            future.result()
+        if errors:
+            raise errors[0]
 
 
 def usable_cores() -> int:
