@@ -1,11 +1,17 @@
-"""Threads: slices of a loop, made side by side by kernels that release the interpreter's lock."""
+"""Threads: slices of a loop, made side by side by kernels that release the interpreter's lock.
+
+Ctrl-C and other signals may raise between any two steps of the main thread, also within the locks of Python's library,
+which then stay closed for ever: a pool of concurrent.futures hangs when that happens. So the threads are fed and heard
+through simple queues, which have no step in between.
+"""
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Self
 
@@ -24,7 +30,10 @@ class Threads:
         if count is not None and count < 1:
             raise InputError(f"threads must be at least 1, not {count}")
         self.count = count or usable_cores()
-        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="jigsolve")
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._work, name=f"jigsolve_{i}", daemon=True) for i in range(self.count)]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -32,14 +41,17 @@ class Threads:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
 
     def run(self, length: int, work: Callable[[int, int], object]) -> None:
-        """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done.
-
-        Ctrl-C and other signals may raise at any point in here, also while a future's lock is held: so nobody waits for
-        futures, whose locks would then stay closed for ever, but for marks that the slices leave.
-        """
+        """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done."""
         slices = min(length, SLICES_PER_THREAD * self.count)
         bounds = [length * i // slices for i in range(slices + 1)] if slices else []
         done = [False] * slices
@@ -60,7 +72,7 @@ class Threads:
         submitted = 0
         try:
             for index, pair in enumerate(pairwise(bounds)):
-                self._pool.submit(attempt, index, *pair)
+                self._jobs.put(partial(attempt, index, *pair))
                 submitted += 1
             for _ in range(slices):
                 one_more.get()
