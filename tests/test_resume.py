@@ -120,12 +120,18 @@ def solve(*options):
 # Killed
 
 
+def wait_for_a_save(path, process):
+    first = path.stat().st_ino
+    while path.exists() and path.stat().st_ino == first and process.poll() is None:
+        sleep(0.01)
+
+
 def killed_and_resumed(preset, undisturbed, folder):
     """Kill a run at random moments, over and over, until it is done; how often, and how far it was each time."""
     code, _, errors = run(undisturbed, "solve", "puzzle.png", *OUTPUTS, *LONG[preset])
     assert code == 0, errors
     seconds = json.loads((undisturbed / "r.json").read_text())["seconds"]["total"]
-    random, kills, lengths = Random(preset), 0, [0]
+    random, kills, lengths = Random(preset), 0, []
     while kills < KILLS:
         begun = (folder / "run").exists()
         arguments = ("resume", "run", "--threads", 1 + kills % 3) if begun else solve(*LONG[preset])
@@ -134,6 +140,8 @@ def killed_and_resumed(preset, undisturbed, folder):
             sleep(random.uniform(0, 1))
         else:
             any(line.startswith("finding candidates") for line in process.stderr)
+            if kills % 4 == 1:  # However slow the machine is, some lives get somewhere.
+                wait_for_a_save(folder / "run", process)
             sleep(random.uniform(0, seconds / 8))
         process.kill()
         process.communicate(timeout=60)
@@ -154,7 +162,7 @@ def test_killed_at_random_moments_over_and_over_it_ends_the_same(make_folder):
         assert kills >= 10
         # Nothing that was saved is ever lost, and some lives were long enough to save more.
         assert all(before <= after for before, after in pairwise(lengths))
-        assert lengths[-1] > 0
+        assert len(set(lengths)) > 2
         assert outcome(folder) == outcome(undisturbed)
         assert names(folder) == {"puzzle.png", *OUTPUT_NAMES}
 

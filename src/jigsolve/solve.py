@@ -322,7 +322,7 @@ def _refine(
 ) -> str:
     """Refine the best arrangement to the end, and return why it is; nothing where there is nothing to refine."""
     columns, effort = run.puzzle.columns, run.parameters.effort
-    stopped, begun = "", None
+    stopped, begun = "", start.rounds + 1 if start else 0  # The round that was saved is known already.
     for refinement in refine(compatibility, columns, recorder.best(), effort, run.seed, threads, start):
         if refinement.round != begun:  # In the middle of a round there is more to keep than is worth it.
             saver.reached(refinement.start, len(recorder.records))
