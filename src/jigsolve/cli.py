@@ -338,6 +338,9 @@ class _Limits:
     max_seconds: float | None = None
     no_improvement: int | None = None
 
+    def __post_init__(self) -> None:
+        self.rule()  # Refuses what makes no sense before any work is done.
+
     def rule(self) -> StoppingRule | None:
         rules: list[StoppingRule] = []
         if self.max_seconds is not None:
