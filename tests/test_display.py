@@ -71,7 +71,8 @@ def test_what_is_quick_is_not_worth_a_word(capsys, monkeypatch):
 
 def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
     with Display(quiet=False).generations(HUNDRED, 432) as shown:
-        shown.show(progress(0))
+        for number in range(5):
+            shown.show(progress(number))
         clock.now += 1.0
         shown.show(progress(5))
         clock.now += 1.5
@@ -84,7 +85,7 @@ def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
     assert lines[2] == f"generation 100/100: {figures}"
 
 
-@pytest.mark.parametrize(("max_seconds", "left"), [(None, 180), (150, 140), (5, 0)])
+@pytest.mark.parametrize(("max_seconds", "left"), [(None, "about 180"), (150, "at most 140"), (5, "at most 0")])
 def test_the_time_left_goes_by_the_last_generations_and_the_limit(capsys, clock, max_seconds, left):
     with Display(quiet=False).generations(HUNDRED, 4, max_seconds) as shown:
         for number in range(10):
@@ -92,7 +93,7 @@ def test_the_time_left_goes_by_the_last_generations_and_the_limit(capsys, clock,
             shown.show(progress(number, seconds=2.0 * (number - 10) + 10.0 if number > 4 else -3600.0))
         clock.now += 60
         shown.show(progress(10, seconds=10.0))
-    assert capsys.readouterr().err.splitlines()[-1].endswith(f"about {left} s left")
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"{left} s left")
 
 
 def test_no_time_is_foretold_before_a_few_generations(capsys, clock):
@@ -133,18 +134,68 @@ def test_a_line_is_said_once(capsys, clock):
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-@pytest.mark.parametrize("parameters", [PATIENT, REFINED])
-@pytest.mark.parametrize("stage", ["evolve", "refine"])
-def test_no_time_is_foretold_where_the_end_is_not_known(capsys, clock, parameters, stage):
-    for max_seconds, left in ((None, ""), (50.0, "at most 30 s left"), (10.0, "at most 0 s left")):
-        with Display(quiet=False).generations(parameters, 4, max_seconds) as shown:
-            for number in range(20):
-                shown.show(progress(number, seconds=float(number)))
-            shown.show(progress(20, seconds=19.5, stage=stage))
+def last_line(capsys, clock, parameters, stage="evolve", seconds=1.0, **options):
+    """The last of 20 lines, of which each took so many seconds."""
+    with Display(quiet=False).generations(parameters, 4, **options) as shown:
+        for number in range(20):
+            shown.show(progress(number, seconds=seconds * number))
+        shown.show(progress(20, seconds=seconds * 20, stage=stage))
+        clock.now += 60
+        shown.show(progress(21, seconds=seconds * 21, stage=stage))
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+BOTH = Parameters(generations=100, patience=4, effort=1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "left"),
+    [
+        (HUNDRED, {}, "about 79 s left"),
+        (HUNDRED, {"stops_early": True}, "at most 79 s left"),
+        (PATIENT, {}, "at most 79 s left"),
+        (REFINED, {}, "about 79 s of evolution left"),
+        (BOTH, {}, "at most 79 s of evolution left"),
+        (BOTH, {"max_seconds": 1000.0}, "at most 79 s of evolution left"),
+        (BOTH, {"max_seconds": 51.0}, "at most 30 s left"),
+        (PATIENT, {"max_seconds": 10.0}, "at most 0 s left"),
+        (HUNDRED, {"seconds": 10.0}, "about 13 min left"),
+        (HUNDRED, {"seconds": 600.0}, "about 13 h 10 min left"),
+    ],
+)
+def test_what_is_left_is_said_as_far_as_it_is_known(capsys, clock, parameters, options, left):
+    assert last_line(capsys, clock, parameters, **options).endswith(f"greedy 20%, {left}")
+
+
+def test_how_long_a_refinement_takes_only_a_limit_tells(capsys, clock):
+    assert last_line(capsys, clock, REFINED, "refine").endswith("mean 2,469.1")
+    assert last_line(capsys, clock, REFINED, "refine", max_seconds=51.0).endswith("mean 2,469.1, at most 30 s left")
+
+
+def test_a_resumed_run_counts_on_and_times_its_own_generations(capsys, clock):
+    past = [progress(number, seconds=float(number)).generation for number in range(50)]
+    with Display(quiet=False).generations(HUNDRED, 4, past=past) as shown:
+        for number in range(50, 56):
             clock.now += 60
-            shown.show(progress(21, seconds=20.0, stage=stage))
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert last.endswith(left or ("%" if stage == "evolve" else "2,469.1"))
+            # Between them the candidates were found again.
+            shown.show(progress(number, seconds=1000.0 + 2 * number))
+    lines = capsys.readouterr().err.splitlines()[1:]
+    assert all(line.endswith("greedy 20%") for line in lines[:-1])
+    assert lines[-1].startswith("generation 55/100: ")
+    assert lines[-1].endswith("about 90 s left")
+
+
+def test_a_resumed_refinement_counts_on(capsys, clock):
+    past = [progress(number).generation for number in range(9)] + [progress(9, stage="refine").generation]
+    with Display(quiet=False).generations(REFINED, 4, past=past) as shown:
+        shown.show(progress(10, stage="refine"))
+    assert capsys.readouterr().err.splitlines()[-1].startswith("refining, part 2: ")
+
+
+def test_what_went_wrong_is_said_even_when_quiet(capsys):
+    for quiet in (False, True):
+        Display(quiet=quiet).warn("the disk is full")
+        assert capsys.readouterr().err == "jigsolve: the disk is full\n"
 
 
 def live(monkeypatch, capsys, parameters, stages):

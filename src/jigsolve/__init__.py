@@ -11,6 +11,7 @@ True
 from ._version import __version__
 from .animate import Film
 from .arrangement import Arrangement
+from .checkpoint import Checkpoint, Checkpoints, read_checkpoint
 from .detect import detect_piece_size
 from .errors import ImageError, InputError, JigsolveError, OutputError
 from .history import Generation
@@ -22,7 +23,7 @@ from .puzzle import Puzzle
 from .records import read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
-from .solve import Callback, Progress, arrangement_cost, solve, warm_up
+from .solve import Callback, Progress, arrangement_cost, resume, solve, warm_up
 from .stop import AllOf, AnyOf, MaxGenerations, MaxSeconds, NoImprovement, StoppingRule
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "AnyOf",
     "Arrangement",
     "Callback",
+    "Checkpoint",
+    "Checkpoints",
     "Film",
     "Generation",
     "ImageError",
@@ -54,8 +57,10 @@ __all__ = [
     "direct_accuracy",
     "largest_component",
     "neighbour_accuracy",
+    "read_checkpoint",
     "read_picture",
     "read_record",
+    "resume",
     "sample_picture",
     "score",
     "score_identical",

@@ -1,7 +1,10 @@
 """The command line: a thin caller of the library."""
 
 import json
+import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from shutil import which
@@ -13,13 +16,14 @@ import numpy as np
 from ._version import __version__
 from .animate import Film
 from .bench.cli import bench
+from .checkpoint import DEFAULT_EVERY, Checkpoint, Checkpoints, add_notes, read_checkpoint, remove_checkpoint
 from .checks import count
-from .cli_types import PIECE_SIZE_TYPE, OutputPath, max_megapixels_option, parameter_options
+from .cli_types import DURATION_TYPE, PIECE_SIZE_TYPE, OutputPath, max_megapixels_option, parameter_options
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError, OutputError
 from .files import check_distinct, check_writable, is_folder, make_folder, write_whole
-from .history import to_csv
+from .history import Generation, to_csv
 from .images import Picture, check_suffix, read_picture, write_picture
 from .metrics import score as score_arrangement
 from .metrics import score_identical
@@ -30,8 +34,9 @@ from .puzzle import Puzzle
 from .records import check_belong_together, read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
-from .solve import Progress, solve, warm_up
+from .solve import Callback, Progress, resume, solve, warm_up
 from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
+from .termination import EXIT_TERMINATED, Terminated, Termination
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -58,9 +63,10 @@ def main() -> None:
         _fail("there is not enough memory for this puzzle; try a smaller --population or larger pieces")
     except OSError as error:  # Files are dealt with where they are: this is standard output.
         _fail(f"cannot print: {error.strerror or error}")
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("jigsolve: interrupted before it was done", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as error:
+        terminated = isinstance(error.__cause__ or error, Terminated)  # Click raises an Abort of its own from it.
+        click.echo(f"jigsolve: {'terminated' if terminated else 'interrupted'} before it was done", err=True)
+        sys.exit(EXIT_TERMINATED if terminated else EXIT_INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -158,6 +164,18 @@ class _Outputs:
     def paths(self) -> list[Path | None]:
         return [self.picture, self.json, self.history, self.animation, self.plot]
 
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the full paths by name, ready for JSON."""
+        return {name: path and str(path.absolute()) for name, path in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, paths: dict[str, str | None], folder: Path | None) -> "_Outputs":
+        """Return what `to_dict` gave; in another folder, if there is one."""
+        named = {name: None if path is None else Path(path) for name, path in paths.items()}
+        if folder is not None:
+            named = {name: path and folder / path.name for name, path in named.items()}
+        return cls(**named)  # type: ignore[arg-type]
+
     def check(self, inputs: list[Path], *, force: bool) -> None:
         """Refuse what cannot be written before any work is done."""
         check_suffix(self.picture)
@@ -221,6 +239,8 @@ class _Outputs:
 )
 @click.option("--animation", type=OutputPath, metavar="EVOLUTION.gif", help="Write how it came as a moving picture.")
 @click.option("--plot", type=OutputPath, metavar="COST.png", help="Write a chart of cost by generation.")
+@click.option("--checkpoint", type=OutputPath, metavar="FILE", help="Save the run, for jigsolve resume FILE.")
+@click.option("--every", type=DURATION_TYPE, help=f"Time between saves: 90, 90s, 5m, 1h.  [{DEFAULT_EVERY:.0f}s]")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def solve_command(
@@ -238,13 +258,17 @@ def solve_command(
     history: Path | None,
     animation: Path | None,
     plot: Path | None,
+    checkpoint: Path | None,
+    every: float | None,
     force: bool,
     quiet: bool,
     **changes: Any,
 ) -> int:
     """Solve PUZZLE, a shuffled picture or a folder of tiles.
 
-    Ctrl-C stops at once and writes the best so far. Progress shows the cost of the best arrangement and how its
+    Ctrl-C stops at once and writes the best so far, and so does SIGTERM. With --checkpoint nothing is lost: the run is
+    saved from time to time and by Ctrl-C and SIGTERM, which then only saves, and jigsolve resume goes on with it to the
+    same result. When all is written FILE is removed. Progress shows the cost of the best arrangement and how its
     generation placed its pieces: agreed by both parents, best buddy (a mutual best fit that one parent has), or greedy
     (the free piece that fits best); while it refines, the mean cost of what is being tried. Tiles are numbered in the
     order of their names, 2 before 10; RESULT.json lists them.
@@ -254,34 +278,170 @@ def solve_command(
       jigsolve solve puzzle.png -o solved.png
       jigsolve solve puzzle.png -o solved.png --piece-size 28 --json result.json --animation evolution.gif
       jigsolve solve tiles/ -o solved.png --columns 24
+      jigsolve solve puzzle.png -o solved.png --checkpoint run.checkpoint --every 5m
     """
     display = Display(quiet=quiet)
     outputs = _Outputs(out, json_path, history, animation, plot)
     outputs.check([puzzle_path], force=force)
-    if is_folder(puzzle_path) and puzzle_path.resolve() in [path.resolve().parent for path in outputs.paths() if path]:
+    limits = _Limits(max_seconds, no_improvement)
+    saving = _saving(checkpoint, every, outputs, limits, threads, display, force=force)
+    if saving is not None:
+        check_distinct([puzzle_path], [Path(saving.path), *(path for path in outputs.paths() if path)])
+        saving.check()
+    written = [path for path in (*outputs.paths(), checkpoint) if path]
+    if is_folder(puzzle_path) and puzzle_path.resolve() in [path.resolve().parent for path in written]:
         raise InputError(f"{puzzle_path} is the folder of tiles: write the outputs somewhere else")
-    rules = _rules(max_seconds, no_improvement)
     parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
-    puzzle = _read_puzzle(puzzle_path, piece_size, columns, max_megapixels, display)
-    result, film = _solve(
-        puzzle, display, max_seconds, preset=preset, seed=seed, stop=rules, threads=threads, **changes
+    with Termination() as termination:
+        puzzle = _read_puzzle(puzzle_path, piece_size, columns, max_megapixels, display)
+        options = {"preset": preset, "seed": seed, "threads": threads, "checkpoint": saving, **changes}
+        with _telling_how_to_resume(checkpoint, display):
+            result, film = _solve(puzzle, display, limits, termination, **options)
+            return _finish(result, film, outputs, checkpoint, termination, display, force=force)
+
+
+@cli.command("resume")
+@click.argument("checkpoint_path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--into", type=OutputPath, metavar="FOLDER", help="Write to this folder, not where solve was told.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to use; as many as before when left out.")
+@click.option("--every", type=DURATION_TYPE, help="Time between saves: 90, 90s, 5m, 1h.  [as before]")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+def resume_command(
+    checkpoint_path: Path, into: Path | None, threads: int | None, every: float | None, force: bool, quiet: bool
+) -> int:
+    """Go on with a solve that was saved to FILE by --checkpoint.
+
+    FILE holds all that is needed, the puzzle too. The result is the one of a run that was never stopped, and goes where
+    solve was told to write it. Meanwhile FILE is saved as before; when all is written it is removed.
+
+    \b
+    Example:
+      jigsolve resume run.checkpoint
+    """
+    display = Display(quiet=quiet)
+    with Termination() as termination:
+        run = read_checkpoint(checkpoint_path)
+        if not isinstance(asked := run.notes.get("solve"), dict):
+            raise InputError(f"{checkpoint_path} was saved from Python: go on with it by jigsolve.resume()")
+        outputs = _Outputs.from_dict(asked["outputs"], into)
+        force = force or asked["force"] or run.notes.get("written") == outputs.to_dict()
+        outputs.check([checkpoint_path], force=force)
+        display.say(f"resuming {_standing(run)}")
+        limits = _Limits(**asked["limits"])
+        with _telling_how_to_resume(checkpoint_path, display):
+            result, film = _resume(run, display, limits, termination, threads=threads or asked["threads"], every=every)
+            return _finish(result, film, outputs, checkpoint_path, termination, display, force=force)
+
+
+def _standing(run: Checkpoint) -> str:
+    if not run.history:
+        return "from the beginning"
+    return f"after {run.history[-1].seconds:.0f} s, at cost {run.history[-1].best_cost:,.1f}"
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What can end a solve early."""
+
+    max_seconds: float | None = None
+    no_improvement: int | None = None
+
+    def __post_init__(self) -> None:
+        self.rule()  # Refuses what makes no sense before any work is done.
+
+    def rule(self) -> StoppingRule | None:
+        rules: list[StoppingRule] = []
+        if self.max_seconds is not None:
+            rules.append(MaxSeconds(self.max_seconds))
+        if self.no_improvement is not None:
+            rules.append(NoImprovement(self.no_improvement))
+        return AnyOf(tuple(rules)) if rules else None
+
+
+def _saving(
+    path: Path | None,
+    every: float | None,
+    outputs: _Outputs,
+    limits: _Limits,
+    threads: int | None,
+    display: Display,
+    *,
+    force: bool,
+) -> Checkpoints | None:
+    """Return where and how often to save, with what `resume` must know of the command."""
+    if path is None:
+        if every is not None:
+            raise InputError("--every is the time between saves: pass --checkpoint FILE too")
+        return None
+    asked = {"outputs": outputs.to_dict(), "limits": vars(limits), "threads": threads, "force": force}
+    return Checkpoints(
+        path,
+        every=DEFAULT_EVERY if every is None else every,
+        overwrite=force,
+        trail=outputs.animation is not None,
+        notes={"solve": asked},
+        warn=display.warn,
     )
+
+
+def _finish(
+    result: Result,
+    film: Film,
+    outputs: _Outputs,
+    checkpoint: Path | None,
+    termination: Termination,
+    display: Display,
+    *,
+    force: bool,
+) -> int:
+    """Write what was asked for, and return the exit code."""
+    interrupted = result.stopped == "interrupted"
+    if checkpoint is not None and termination.came:  # Who asks so may not wait long: it is saved, which is enough.
+        display.say(_how_to_resume(checkpoint))
+        return EXIT_TERMINATED
+    if checkpoint is not None:
+        _claim(outputs, checkpoint, force=force)
     outputs.write(result, film, force=force)
     if result.certain_share < DOUBTFUL_SHARE:
         display.say("few neighbours were certain: expect mistakes")
-    if not quiet:
+    if not display.quiet:
         click.echo(result.summary())
         click.echo(f"wrote {', '.join(click.format_filename(path) for path in outputs.paths() if path)}")
-    return EXIT_INTERRUPTED if result.stopped == "interrupted" else 0
+    if checkpoint is not None and interrupted:
+        display.say(_how_to_resume(checkpoint))
+    elif checkpoint is not None:
+        remove_checkpoint(checkpoint)
+        display.say(f"removed {click.format_filename(checkpoint)}, as all is done")
+    if termination.came:
+        return EXIT_TERMINATED
+    return EXIT_INTERRUPTED if interrupted else 0
 
 
-def _rules(max_seconds: float | None, no_improvement: int | None) -> StoppingRule | None:
-    rules: list[StoppingRule] = []
-    if max_seconds is not None:
-        rules.append(MaxSeconds(max_seconds))
-    if no_improvement is not None:
-        rules.append(NoImprovement(no_improvement))
-    return AnyOf(tuple(rules)) if rules else None
+def _claim(outputs: _Outputs, checkpoint: Path, *, force: bool) -> None:
+    """Note in the checkpoint that the outputs are this run's own.
+
+    Then a run that is killed while it writes them, or goes on after Ctrl-C, may replace them.
+    """
+    outputs.check([checkpoint], force=force)
+    if not force:
+        with suppress(JigsolveError):  # Without room for it the outputs matter more, or say so themselves.
+            add_notes(checkpoint, {"written": outputs.to_dict()})
+
+
+@contextmanager
+def _telling_how_to_resume(checkpoint: Path | None, display: Display) -> Iterator[None]:
+    """Where a run is stopped before it has anything to show, or while it writes, say how to go on all the same."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.is_file():
+            display.say(_how_to_resume(checkpoint))
+        raise
+
+
+def _how_to_resume(checkpoint: Path) -> str:
+    return f"saved; go on with: {_own_command()} resume {shlex.quote(click.format_filename(checkpoint))}"
 
 
 def _read_puzzle(
@@ -304,20 +464,50 @@ def _read_puzzle(
     return Puzzle.from_image(picture, piece_size)
 
 
-def _solve(puzzle: Puzzle, display: Display, max_seconds: float | None = None, **options: Any) -> tuple[Result, Film]:
+def _solve(
+    puzzle: Puzzle, display: Display, limits: _Limits, termination: Termination, **options: Any
+) -> tuple[Result, Film]:
     """Solve with a display; return the result and the film of it."""
-    with display.patiently("compiling for this machine: only the first time, less than a minute"):
-        warm_up(options["preset"], options.get("measure"))
     names = {field.name for field in fields(Parameters)}
     parameters = parameters_of(options["preset"], **{name: options[name] for name in names & options.keys()})
+    with _shown(puzzle, options["preset"], parameters, display, limits, termination) as (callback, film):
+        return solve(puzzle, stop=limits.rule(), callback=callback, **options), film
+
+
+def _resume(
+    run: Checkpoint, display: Display, limits: _Limits, termination: Termination, **options: Any
+) -> tuple[Result, Film]:
+    """Go on with a run as `_solve` began it."""
+    shown = _shown(run.puzzle, run.preset, run.parameters, display, limits, termination, run.history)
+    with shown as (callback, film):
+        for generation, best in run.records() if run.trail else ():
+            film.add(Progress(generation, best, run.parameters))
+        return resume(run, stop=limits.rule(), callback=callback, warn=display.warn, **options), film
+
+
+@contextmanager
+def _shown(
+    puzzle: Puzzle,
+    preset: str,
+    parameters: Parameters,
+    display: Display,
+    limits: _Limits,
+    termination: Termination,
+    past: Sequence[Generation] = (),
+) -> Iterator[tuple[Callback, Film]]:
+    """Compile, then give a callback that shows and films a solve."""
+    with display.patiently("compiling for this machine: only the first time, less than a minute"):
+        warm_up(preset, parameters.measure)
     film = Film(puzzle)
-    with display.generations(parameters, len(puzzle), max_seconds) as shown:
+    stops_early = limits.no_improvement is not None
+    with display.generations(parameters, len(puzzle), limits.max_seconds, stops_early=stops_early, past=past) as shown:
 
         def callback(progress: Progress) -> None:
+            termination.check()
             film.add(progress)
             shown.show(progress)
 
-        return solve(puzzle, callback=callback, **options), film
+        yield callback, film
 
 
 def _check_outputs(inputs: list[Path], outputs: list[Path | None], *, force: bool) -> None:
@@ -405,7 +595,7 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
     puzzle, truth = whole.shuffled(seed)
     write_picture(shuffled_path, puzzle.assemble(puzzle.as_given()), overwrite=force)
     write_whole(truth_path, truth_to_json(puzzle, truth, seed).encode(), overwrite=force)
-    result, film = _solve(puzzle, display, preset=DEFAULT_PRESET, seed=seed)
+    result, film = _solve(puzzle, display, _Limits(), Termination(), preset=DEFAULT_PRESET, seed=seed)
     outputs.write(result, film, force=force)
     click.echo(
         f"{result.summary()}\n"

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import click
 
+from .checkpoint import check_every
 from .parameters import PRESETS, Greedy, Measure, MutationUnit, Selection
 
 OutputPath = click.Path(path_type=Path)
@@ -34,6 +35,25 @@ max_megapixels_option = click.option(
     type=click.FloatRange(min=0, min_open=True),
     help="Largest picture to unpack, as a small file can claim to be huge; raise it for files you trust.  [179]",
 )
+
+
+class DurationType(click.ParamType[float]):
+    """`90` or `90s` for seconds, `5m` for minutes, `1h` for hours."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        text = str(value).strip().lower()
+        number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+        try:
+            return check_every(float(number) * UNITS[unit])
+        except ValueError:
+            self.fail(f"{value!r} is not a time; write 90, 90s, 5m or 1h", param, ctx)
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+DURATION_TYPE = DurationType()
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
     "population": (int, "Arrangements in a generation."),

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from .history import REFINE, Generation
+from .history import EVOLVE, REFINE, Generation
 from .parameters import Parameters
 from .solve import Progress as SolveProgress
 
@@ -22,6 +22,8 @@ from .solve import Progress as SolveProgress
 LINE_SECONDS = 2.0
 # What takes longer than this is worth a word.
 PATIENCE_SECONDS = 1.0
+# From here on a time is told in minutes, and in hours.
+LONG_SECONDS, LONG_MINUTES = 300, 120
 # Generations that the time left is estimated from.
 RECENT = 5
 
@@ -37,6 +39,11 @@ class Display:
         """Say one thing."""
         self.console.print(text, markup=False)
 
+    def warn(self, text: str) -> None:
+        """Say what went wrong, even when quiet."""
+        console = Console(stderr=True, highlight=False, soft_wrap=True) if self.quiet else self.console
+        console.print(f"jigsolve: {text}", markup=False)
+
     @contextmanager
     def patiently(self, text: str) -> Iterator[None]:
         """Say `text` if what is done inside takes longer than a moment."""
@@ -49,10 +56,26 @@ class Display:
 
     @contextmanager
     def generations(
-        self, parameters: Parameters, pieces: int, max_seconds: float | None = None
+        self,
+        parameters: Parameters,
+        pieces: int,
+        max_seconds: float | None = None,
+        *,
+        stops_early: bool = False,
+        past: Sequence[Generation] = (),
     ) -> Iterator["GenerationDisplay"]:
-        """Show the generations of a solve, and the parts of its refinement, as they come."""
-        words = _Words(parameters, max_seconds)
+        """Show the generations of a solve, and the parts of its refinement, as they come.
+
+        Parameters
+        ----------
+        max_seconds
+            The limit of time, where there is one.
+        stops_early
+            Whether a rule can end the run at any time, so that what is left is an upper bound.
+        past
+            The generations of a run that is resumed.
+        """
+        words = _Words(parameters, max_seconds, stops_early, past)
         if self.console.is_terminal and not self.quiet:
             with _live_progress(self.console) as progress:
                 task = progress.add_task("", total=None, text=_starting(pieces), left="", details="")
@@ -134,25 +157,33 @@ class _Lines:
 class _Words:
     """Puts a generation or a part of the refinement into words: which one, what it costs, and the time left.
 
-    How many generations patience allows, and how many parts a refinement has, nobody knows beforehand. The time left is
-    told where it is known: of so many generations without refinement, and where there is a limit.
+    How many generations patience allows nobody knows beforehand, only how many there are at most. How many rounds a
+    refinement takes nobody knows at all: while it lasts, only a limit of time tells what is left.
     """
 
-    def __init__(self, parameters: Parameters, max_seconds: float | None) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        max_seconds: float | None,
+        stops_early: bool = False,
+        past: Sequence[Generation] = (),
+    ) -> None:
         self.total = parameters.generations if parameters.patience == 0 else None
         """The number of generations, where it is known."""
-        self._ends_with_evolution = parameters.effort == 0
+        self._most = parameters.generations
+        self._about = "at most" if parameters.patience > 0 or stops_early else "about"
+        self._what = " of evolution" if parameters.effort > 0 else ""
         self._max_seconds = max_seconds
         # The first generations take several times as long as the rest: only the last few count.
         self._ends: deque[float] = deque(maxlen=RECENT + 1)
-        self._evolved = 0
+        self._evolved = max((generation.number for generation in past if generation.stage == EVOLVE), default=0)
 
     def about(self, generation: Generation) -> tuple[str, str, str]:
         """Return the count, the details and the time left, which is empty while there is no telling."""
         if generation.stage == REFINE:
             count = f"refining, part {generation.number - self._evolved}"
             details = f"cost {generation.best_cost:,.1f}, mean {generation.mean_cost:,.1f}"
-            return count, details, self._time_left(generation, None)
+            return count, details, self._limit_left(generation)
         self._evolved = generation.number
         self._ends.append(generation.seconds)
         of_total = "" if self.total is None else f"/{self.total}"
@@ -160,17 +191,30 @@ class _Words:
             f"cost {generation.best_cost:,.1f}, agreed {generation.agreed_share:.0%}, "
             f"buddy {generation.buddy_share:.0%}, greedy {generation.greedy_share:.0%}"
         )
-        return f"generation {generation.number}{of_total}", details, self._time_left(generation, self.total)
+        return f"generation {generation.number}{of_total}", details, self._time_left(generation)
 
-    def _time_left(self, generation: Generation, total: int | None) -> str:
-        limit = None if self._max_seconds is None else max(0.0, self._max_seconds - generation.seconds)
-        if total is None or not self._ends_with_evolution:
-            return "" if limit is None else f"at most {limit:.0f} s left"
-        if generation.number < RECENT or generation.number >= total:
+    def _time_left(self, generation: Generation) -> str:
+        """Return what is left of evolution, unless the limit of time comes before its end."""
+        if len(self._ends) <= RECENT or generation.number >= self._most:
+            return self._limit_left(generation)
+        pace = (self._ends[-1] - self._ends[0]) / RECENT
+        left = max(0.0, pace * (self._most - generation.number))
+        if self._max_seconds is not None and self._max_seconds - generation.seconds < left:
+            return self._limit_left(generation)
+        return f"{self._about} {in_words(left)}{self._what} left"
+
+    def _limit_left(self, generation: Generation) -> str:
+        if self._max_seconds is None:
             return ""
-        pace = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
-        left = max(0.0, pace * (total - generation.number))
-        return f"about {left if limit is None else min(left, limit):.0f} s left"
+        return f"at most {in_words(max(0.0, self._max_seconds - generation.seconds))} left"
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as people say it: "90 s", "12 min", "2 h 05 min"."""
+    if seconds < LONG_SECONDS:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < LONG_MINUTES else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def _live_progress(console: Console) -> Progress:

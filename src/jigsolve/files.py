@@ -68,18 +68,26 @@ def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
         taken[_resolved(path)] = "two outputs"
 
 
-def write_whole(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool = False) -> None:
-    """Write `data`, or the parts of it one after the other, to `path` so that the file is complete or not there.
+def write_whole(path: Path, data: bytes, *, overwrite: bool = False) -> None:
+    """Write `data` to `path` so that the file is either complete or not there; see `write_parts`."""
+    write_parts(path, [data], overwrite=overwrite)
+
+
+def write_parts(
+    path: Path, parts: Iterable[bytes | memoryview], *, overwrite: bool = False, temporary: Path | None = None
+) -> None:
+    """Write parts, one after the other, to `path` so that the file is either complete or not there.
 
     The bytes go to a hidden neighbour first, reach the disk, and only then take the name: a crash, a
     kill or a full disk leaves the old state. Without `overwrite` the name is taken with a hard link,
-    which fails when somebody else created the file meanwhile.
+    which fails when somebody else created the file meanwhile. A kill can leave the neighbour behind; its name can be
+    given, so that it is found again.
     """
     check_writable(path, overwrite=overwrite)
-    temporary = path.with_name(f".{uuid4().hex}.part")
+    temporary = temporary or path.with_name(f".{uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         _take_name(temporary, path, overwrite=overwrite)

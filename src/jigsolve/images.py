@@ -25,7 +25,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from .deep import HEADER_LENGTH, decode_deep, encode_deep_tiff, has_deep_channels
 from .errors import ImageError, InputError, OutputError
-from .files import write_whole
+from .files import write_parts
 from .png import encode_png
 
 READABLE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif"})
@@ -353,4 +353,4 @@ def write_picture(path: str | Path, picture: Picture, *, overwrite: bool = False
     """
     path = Path(path)
     check_suffix(path)
-    write_whole(path, _encoded(picture, path.suffix), overwrite=overwrite)
+    write_parts(path, _encoded(picture, path.suffix), overwrite=overwrite)

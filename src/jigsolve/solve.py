@@ -1,8 +1,10 @@
 """solve(): from a puzzle to a result. It only wires; every step is a module of its own."""
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._version import __version__
 from .arrangement import Arrangement
+from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
 from .checks import one_of, seed_number
 from .compatibility.candidates import Compatibility, buddied_share, find_candidates
 from .compatibility.costs import Features
@@ -21,7 +24,7 @@ from .genetic.population import cost_of_grid
 from .history import EVOLVE, REFINE, Generation
 from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
-from .refine.rounds import Refinement, refine
+from .refine.rounds import Refinement, RoundStart, refine
 from .result import Result
 from .stop import AnyOf, MaxGenerations, NoImprovement, StoppingRule
 from .threads import Threads
@@ -55,6 +58,7 @@ def solve(
     stop: StoppingRule | None = None,
     callback: Callback | None = None,
     threads: int | None = None,
+    checkpoint: str | Path | Checkpoints | None = None,
     population: int | None = None,
     generations: int | None = None,
     elites: int | None = None,
@@ -87,6 +91,9 @@ def solve(
         Called with a `Progress` after every generation and every part of the refinement; returning True stops the run.
     threads
         Threads that make children; all usable cores when None.
+    checkpoint
+        A file to save the run to, every minute and when it is stopped, so that `resume` can go on with it; or
+        `Checkpoints`, to say how often. It stays when the run is done: remove it once you have kept the result.
     population, generations, elites, mutation_rate, mutation_unit, selection, greedy, measure, candidates, patience, \
 effort
         Change one parameter of the preset; see `Parameters`.
@@ -100,6 +107,8 @@ effort
     ------
     InputError
         If a parameter makes no sense.
+    OutputError
+        If the checkpoint is there already or cannot be written.
 
     Examples
     --------
@@ -109,8 +118,7 @@ effort
     """
     if not isinstance(puzzle, Puzzle):
         raise InputError(f"solve takes a Puzzle, such as Puzzle.from_image(path, 28), not {type(puzzle).__name__}")
-    if stop is not None and not callable(stop):
-        raise InputError(f"stop takes a rule, such as MaxSeconds(10) or NoImprovement(20), not {stop!r}")
+    _check_rule(stop)
     parameters = parameters_of(
         preset,
         population=population,
@@ -125,37 +133,60 @@ effort
         patience=patience,
         effort=effort,
     )
-    seed = seed_number(seed)
-    clock = _Clock()
-    with Threads(threads) as pool:
-        features = MEASURES[parameters.measure](puzzle)
-        clock.lap("costs")
-        compatibility = find_candidates(features, parameters.candidates, pool)
-        clock.lap("candidates")
+    run = Checkpoint(puzzle, preset, parameters, seed_number(seed))
+    if checkpoint is None:
+        return _run(run, warnings.warn, stop, callback, threads)
+    options = checkpoint if isinstance(checkpoint, Checkpoints) else Checkpoints(checkpoint)
+    options.check()
+    path = Path(options.path)
+    run = replace(run, every=options.every, trail=options.trail, notes=options.notes, path=path)
+    # From now on there is something to go on with, and a disk without room for it is found out.
+    write_checkpoint(path, run, overwrite=options.overwrite)
+    return _run(run, options.warn, stop, callback, threads)
 
-        def watch(generation: Generation, best: Arrangement) -> None:
-            """Show a record to the callback and to the caller's rule, which may end the run."""
-            if callback is not None and callback(Progress(generation, best, parameters)):
-                raise _Stop("stopped by the callback")
-            if stop is not None and (reason := stop(generation)):
-                raise _Stop(reason)
 
-        recorder = _Recorder(puzzle, clock, watch)
-        stopped = _search(compatibility, puzzle.columns, parameters, seed, pool, recorder)
-        clock.lap(recorder.records[-1][0].stage)
-    return Result(
-        puzzle=puzzle,
-        arrangement=recorder.records[-1][1],
-        cost=recorder.records[-1][0].best_cost,
-        certain_share=buddied_share(compatibility.buddies, recorder.records[-1][1].grid),
-        history=tuple(generation for generation, _ in recorder.records),
-        seconds=clock.seconds(),
-        seed=seed,
-        preset=preset,
-        parameters=parameters,
-        stopped=stopped,
-        version=__version__,
-    )
+def resume(
+    checkpoint: str | Path | Checkpoint,
+    *,
+    stop: StoppingRule | None = None,
+    callback: Callback | None = None,
+    threads: int | None = None,
+    every: float | None = None,
+    warn: Warn = warnings.warn,
+) -> Result:
+    """Go on with a run that was saved, and save it to the same file from time to time.
+
+    The result is the one of a run that was never stopped: the arrangement, its cost, and the history but for its
+    seconds. These go on from those spent before, as far as they were saved.
+
+    Parameters
+    ----------
+    checkpoint
+        The file, or what `read_checkpoint` read from it.
+    stop, callback
+        As for `solve`. They are code, which is not saved: pass them again. The callback sees what is new.
+    threads
+        As for `solve`; it need not be the same number.
+    every
+        Seconds between saves; as before when None.
+    warn
+        Told when a save fails; see `Checkpoints`.
+
+    Raises
+    ------
+    InputError
+        If the file is no checkpoint, is damaged, or was saved by another version of jigsolve.
+
+    Examples
+    --------
+    >>> result = solve(puzzle, checkpoint="run.checkpoint")  # doctest: +SKIP
+    >>> result = resume("run.checkpoint")  # in another process, when the first was killed  # doctest: +SKIP
+    """
+    _check_rule(stop)
+    run = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    if every is not None:
+        run = replace(run, every=check_every(every))
+    return _run(run, warn, stop, callback, threads)
 
 
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
@@ -191,36 +222,114 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
         raise KeyboardInterrupt
 
 
+def _check_rule(stop: StoppingRule | None) -> None:
+    if stop is not None and not callable(stop):
+        raise InputError(f"stop takes a rule, such as MaxSeconds(10) or NoImprovement(20), not {stop!r}")
+
+
+def _run(
+    run: Checkpoint, warn: Warn, stop: StoppingRule | None, callback: Callback | None, threads: int | None
+) -> Result:
+    """Begin a run, or go on with it, to its end."""
+    puzzle, parameters = run.puzzle, run.parameters
+    clock = _Clock(run.seconds)
+    with Threads(threads) as pool:
+        features = MEASURES[parameters.measure](puzzle)
+        clock.lap("costs")
+        compatibility = find_candidates(features, parameters.candidates, pool)
+        clock.lap("candidates")
+
+        def watch(generation: Generation, best: Arrangement) -> None:
+            """Show a record to the callback and to the caller's rule, which may end the run."""
+            if callback is not None and callback(Progress(generation, best, parameters)):
+                raise _Stop("stopped by the callback")
+            if stop is not None and (reason := stop(generation)):
+                raise _Stop(reason)
+
+        recorder = _Recorder(run, clock, watch)
+        saver = Saver(run.path, run.every, warn, recorder.checkpoint)
+        stopped = _search(compatibility, run, pool, recorder, saver)
+        clock.lap(recorder.records[-1][0].stage)
+    return Result(
+        puzzle=puzzle,
+        arrangement=recorder.records[-1][1],
+        cost=recorder.records[-1][0].best_cost,
+        certain_share=buddied_share(compatibility.buddies, recorder.records[-1][1].grid),
+        history=tuple(generation for generation, _ in recorder.records),
+        seconds=clock.seconds(),
+        seed=run.seed,
+        preset=run.preset,
+        parameters=parameters,
+        stopped=stopped,
+        version=__version__,
+    )
+
+
 def _search(
-    compatibility: Compatibility,
-    columns: int,
-    parameters: Parameters,
-    seed: int,
-    threads: Threads,
-    recorder: "_Recorder",
+    compatibility: Compatibility, run: Checkpoint, threads: Threads, recorder: "_Recorder", saver: Saver
 ) -> str:
-    """Evolve and refine, and return why it ended."""
-    limit: StoppingRule = MaxGenerations(parameters.generations)
-    if parameters.patience > 0:
-        limit = AnyOf((NoImprovement(parameters.patience), limit))
-    stopped = None
+    """Evolve and refine, from where the run stands, and return why it ended."""
+    stopped = ""
     try:
-        for evolution in evolve(compatibility, columns, parameters, seed, threads):
-            stopped = limit(recorder.evolved(evolution))
-            if stopped:
-                break
-        recorder.clock.lap(EVOLVE)
-        if parameters.effort > 0:
-            for refinement in refine(compatibility, columns, recorder.best(), parameters.effort, seed, threads):
-                recorder.refined(refinement)
-                stopped = "no improvement in a round of refinement"
+        if not isinstance(run.state, RoundStart):
+            stopped = _evolve(compatibility, run, run.state, threads, recorder, saver)
+        if run.parameters.effort > 0:
+            start = run.state if isinstance(run.state, RoundStart) else None
+            stopped = _refine(compatibility, run, start, threads, recorder, saver) or stopped
     except _Stop as reason:
+        saver.save()
         stopped = str(reason)
     except KeyboardInterrupt:
+        saver.save()
         if not recorder.records:
             raise
         stopped = "interrupted"
+    return stopped
+
+
+def _evolve(
+    compatibility: Compatibility,
+    run: Checkpoint,
+    start: Evolution | None,
+    threads: Threads,
+    recorder: "_Recorder",
+    saver: Saver,
+) -> str:
+    """Make generations until there are enough, and return why they are."""
+    parameters = run.parameters
+    limit: StoppingRule = MaxGenerations(parameters.generations)
+    if parameters.patience > 0:
+        limit = AnyOf((NoImprovement(parameters.patience), limit))
+    # A run may have been saved when its evolution was over and its refinement not begun.
+    stopped = limit(recorder.records[-1][0]) if recorder.records else None
+    if not stopped:
+        for evolution in evolve(compatibility, run.puzzle.columns, parameters, run.seed, threads, start):
+            stopped = limit(recorder.evolved(evolution))
+            saver.reached(evolution, len(recorder.records))
+            if stopped:
+                break
+    recorder.clock.lap(EVOLVE)
     return stopped or ""
+
+
+def _refine(
+    compatibility: Compatibility,
+    run: Checkpoint,
+    start: RoundStart | None,
+    threads: Threads,
+    recorder: "_Recorder",
+    saver: Saver,
+) -> str:
+    """Refine the best arrangement to the end, and return why it is; nothing where there is nothing to refine."""
+    columns, effort = run.puzzle.columns, run.parameters.effort
+    stopped, begun = "", start.rounds + 1 if start else 0  # The round that was saved is known already.
+    for refinement in refine(compatibility, columns, recorder.best(), effort, run.seed, threads, start):
+        if refinement.round != begun:  # In the middle of a round there is more to keep than is worth it.
+            saver.reached(refinement.start, len(recorder.records))
+            begun = refinement.round
+        recorder.refined(refinement)
+        stopped = "no improvement in a round of refinement"
+    return stopped
 
 
 class _Stop(Exception):  # noqa: N818
@@ -228,11 +337,12 @@ class _Stop(Exception):  # noqa: N818
 
 
 class _Clock:
-    """Seconds by stage."""
+    """Seconds by stage, on top of those that the run took before it was resumed."""
 
-    def __init__(self) -> None:
-        self._start = self._lap = perf_counter()
-        self._stages: dict[str, float] = {}
+    def __init__(self, before: Mapping[str, float]) -> None:
+        self._lap = perf_counter()
+        self._start = self._lap - before.get("total", 0.0)
+        self._stages = {stage: seconds for stage, seconds in before.items() if stage != "total"}
 
     def lap(self, stage: str) -> None:
         now = perf_counter()
@@ -249,11 +359,19 @@ class _Clock:
 class _Recorder:
     """Turns generations into a history, keeps the best arrangement of all, and shows each to a watcher."""
 
-    def __init__(self, puzzle: Puzzle, clock: _Clock, watch: Callable[[Generation, Arrangement], None]) -> None:
+    def __init__(self, run: Checkpoint, clock: _Clock, watch: Callable[[Generation, Arrangement], None]) -> None:
         # Pairs, appended in one step: wherever Ctrl-C strikes, a cost has its arrangement.
-        self.records: list[tuple[Generation, Arrangement]] = []
+        self.records: list[tuple[Generation, Arrangement]] = run.records()
         self.clock = clock
-        self._puzzle, self._watch = puzzle, watch
+        self._run, self._puzzle, self._watch = run, run.puzzle, watch
+
+    def checkpoint(self, state: State, records: int) -> Checkpoint:
+        """Return what is needed to go on from a state that was reached after so many records."""
+        kept = self.records[:records]
+        bests = [best for generation, best in kept if generation.stale == 0] if self._run.trail else [kept[-1][1]]
+        self.clock.lap(kept[-1][0].stage)
+        history = tuple(generation for generation, _ in kept)
+        return replace(self._run, state=state, history=history, bests=tuple(bests), seconds=self.clock.seconds())
 
     def best(self) -> NDArray[np.int32]:
         """Return the best arrangement of all as a row of piece numbers."""

@@ -1,9 +1,17 @@
-"""Threads: slices of a loop, made side by side by kernels that release the interpreter's lock."""
+"""Threads: slices of a loop, made side by side by kernels that release the interpreter's lock.
+
+Ctrl-C and other signals may raise between any two steps of the main thread, also within the locks of Python's library,
+which then stay closed for ever: a pool of concurrent.futures hangs when that happens. So the threads are fed and heard
+through simple queues, which have no step in between.
+"""
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
+from queue import Empty, SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +19,8 @@ from .errors import InputError
 
 # Slices a thread gets, so that one slow slice does not keep the other threads waiting.
 SLICES_PER_THREAD = 4
+# How often to look whether the slices under way are done when a run is given up.
+POLL_SECONDS = 0.05
 
 
 class Threads:
@@ -20,7 +30,10 @@ class Threads:
         if count is not None and count < 1:
             raise InputError(f"threads must be at least 1, not {count}")
         self.count = count or usable_cores()
-        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="jigsolve")
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._work, name=f"jigsolve_{i}", daemon=True) for i in range(self.count)]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -28,22 +41,49 @@ class Threads:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
 
     def run(self, length: int, work: Callable[[int, int], object]) -> None:
         """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done."""
         slices = min(length, SLICES_PER_THREAD * self.count)
         bounds = [length * i // slices for i in range(slices + 1)] if slices else []
-        futures = [self._pool.submit(work, *pair) for pair in pairwise(bounds)]
+        done = [False] * slices
+        errors: list[BaseException] = []
+        one_more: SimpleQueue[int] = SimpleQueue()
+        given_up = False
+
+        def attempt(index: int, begin: int, end: int) -> None:
+            try:
+                if not given_up:
+                    work(begin, end)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done[index] = True
+                one_more.put(index)
+
+        submitted = 0
         try:
-            wait(futures)
+            for index, pair in enumerate(pairwise(bounds)):
+                self._jobs.put(partial(attempt, index, *pair))
+                submitted += 1
+            for _ in range(slices):
+                one_more.get()
         except BaseException:
-            for future in futures:
-                future.cancel()
-            wait(futures)
+            given_up = True
+            while not all(done[:submitted]):
+                with suppress(Empty):  # What came may have been lost on its way: the marks count.
+                    one_more.get(timeout=POLL_SECONDS)
             raise
-        for future in futures:
-            future.result()
+        if errors:
+            raise errors[0]
 
 
 def usable_cores() -> int:

@@ -27,21 +27,28 @@ class Evolution:
 
 
 def evolve(
-    compatibility: Compatibility, columns: int, parameters: Parameters, seed: int, threads: Threads
+    compatibility: Compatibility,
+    columns: int,
+    parameters: Parameters,
+    seed: int,
+    threads: Threads,
+    start: Evolution | None = None,
 ) -> Iterator[Evolution]:
-    """Yield the random population, then one generation after the other, for ever.
+    """Yield the random population, then one generation after the other, for ever; or those that come after `start`.
 
     Two populations take turns: what is yielded stays as it is until the generation after the next is asked for.
     """
-    pieces = len(compatibility.buddies)
-    population = Population.random(parameters.population, compatibility, columns, seed, threads)
-    spare = Population.empty(parameters.population, pieces)
-    number, phases = 0, np.zeros(3, dtype=np.int64)
+    if start is None:
+        population = Population.random(parameters.population, compatibility, columns, seed, threads)
+        start = Evolution(0, population, np.zeros(3, dtype=np.int64))
+        yield start
+    number, population = start.number, start.population
+    spare = Population.empty(parameters.population, len(compatibility.buddies))
     while True:
-        yield Evolution(number, population, phases)
         number += 1
         phases = _next_generation(population, spare, compatibility, columns, parameters, seed, number, threads)
         population, spare = spare, population
+        yield Evolution(number, population, phases)
 
 
 def _next_generation(

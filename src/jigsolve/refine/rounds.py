@@ -41,6 +41,18 @@ MOST_ENTRIES = 2**23
 
 
 @dataclass(frozen=True)
+class RoundStart:
+    """Where a round starts from: all that is needed to go on from there."""
+
+    rounds: int
+    """How many rounds came before."""
+    moves_per_doubt: int
+    moves_in_all: int
+    """How many moves each chain made in them."""
+    grid: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class Refinement:
     """The best arrangement after a part of a round."""
 
@@ -49,18 +61,28 @@ class Refinement:
     mean_cost: float
     """Of what the chains hold at the moment."""
     round: int
+    start: RoundStart
+    """Of this round."""
 
 
 def refine(
-    compatibility: Compatibility, columns: int, grid: NDArray[np.int32], effort: int, seed: int, threads: Threads
+    compatibility: Compatibility,
+    columns: int,
+    grid: NDArray[np.int32],
+    effort: int,
+    seed: int,
+    threads: Threads,
+    start: RoundStart | None = None,
 ) -> Iterator[Refinement]:
-    """Yield ever better arrangements, until the longest round finds nothing better."""
+    """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
     features = compatibility.features
-    best = np.array(grid, dtype=np.int32)
+    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, grid)
+    best = np.array(start.grid, dtype=np.int32)
     cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
-    number, moves_per_doubt, moves_in_all = 0, FIRST_MOVES * 2**effort, 0
+    number, moves_per_doubt, moves_in_all = start.rounds, start.moves_per_doubt, start.moves_in_all
     while moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < MOST_MOVES_IN_ALL * 2**effort and unit > 0:
+        start = RoundStart(number, moves_per_doubt, moves_in_all, best)
         number += 1
         before = cost
         chains = _new_chains(compatibility, columns, best, seed, number)
@@ -75,7 +97,7 @@ def refine(
             best = _merged(compatibility, columns, best, found)
             cost = cost_of_grid(features, columns, best)
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
-            yield Refinement(best, cost, mean_cost, number)
+            yield Refinement(best, cost, mean_cost, number, start)
         if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
             if moves_per_doubt * doubts >= MOST_MOVES * 2**effort:
                 return
