@@ -32,6 +32,7 @@ from .result import Result
 from .samples import sample_picture
 from .solve import Progress, solve, warm_up
 from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
+from .web.cli import serve
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -408,3 +409,4 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
 
 
 cli.add_command(bench)
+cli.add_command(serve)
