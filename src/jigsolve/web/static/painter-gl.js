@@ -1,0 +1,203 @@
+// Paints pieces with WebGL: one texture of all pieces, one instance a piece; the graphics processor moves them.
+
+import { ARC, LIFT, SPREAD } from "./motion.js";
+
+const VERTEX = `#version 300 es
+precision highp float;
+layout(location = 0) in vec2 corner;
+layout(location = 1) in float piece;
+layout(location = 2) in vec4 way;
+layout(location = 3) in float delay;
+uniform float time, gap, shadow;
+uniform vec2 frame, scale, offset, texel;
+out vec2 place, inside;
+flat out vec4 bounds;
+flat out float lifted;
+void main() {
+  float linear = clamp(time * ${(1 + SPREAD).toFixed(3)} - delay * ${SPREAD.toFixed(3)}, 0.0, 1.0);
+  float back = -2.0 * linear + 2.0;
+  float share = linear < 0.5 ? 4.0 * linear * linear * linear : 1.0 - back * back * back / 2.0;
+  vec2 path = way.zw - way.xy;
+  float swing = dot(path, path) > 1e-8 ? sin(3.14159265 * share) : 0.0;
+  vec2 at = way.xy + path * share + vec2(-path.y, path.x) * ${ARC.toFixed(3)} * swing;
+  float size = 1.0 - gap + ${LIFT.toFixed(3)} * swing;
+  if (shadow > 0.0) { size += 0.22 * swing; at += vec2(0.1, 0.2) * swing; }
+  vec2 position = (at + 0.5 + (corner - 0.5) * size) * scale + offset;
+  gl_Position = vec4(position.x * 2.0 - 1.0, 1.0 - position.y * 2.0, 0.0, 1.0);
+  vec2 home = vec2(mod(piece, frame.x), floor(piece / frame.x));
+  place = (home + corner) / frame;
+  bounds = vec4(home / frame + texel, (home + 1.0) / frame - texel);
+  inside = corner;
+  lifted = swing;
+}`;
+
+const FRAGMENT = `#version 300 es
+precision highp float;
+in vec2 place, inside;
+flat in vec4 bounds;
+flat in float lifted;
+uniform float shadow;
+uniform sampler2D pieces;
+out vec4 colour;
+void main() {
+  if (shadow > 0.0) {
+    vec2 edge = smoothstep(0.0, 0.22, inside) * smoothstep(0.0, 0.22, 1.0 - inside);
+    colour = vec4(0.0, 0.0, 0.0, 0.38 * lifted * edge.x * edge.y);
+  } else {
+    colour = texture(pieces, clamp(place, bounds.xy, bounds.zw));
+  }
+}`;
+
+const MOST_LEVEL = 2; // Of smaller copies of the texture. Beyond it, pieces would run into each other.
+
+export class GlPainter {
+  constructor(canvas) {
+    const options = { alpha: true, antialias: false, depth: false, premultipliedAlpha: true, preserveDrawingBuffer: false };
+    this.gl = canvas.getContext("webgl2", options);
+    if (!this.gl) throw new Error("no WebGL");
+    this.canvas = canvas;
+    this.kind = "webgl";
+    this.build();
+  }
+
+  build() {
+    const { gl } = this;
+    const program = gl.createProgram();
+    for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) || "no shaders");
+    gl.useProgram(program);
+    this.uniforms = Object.fromEntries(
+      ["time", "gap", "shadow", "frame", "scale", "offset", "texel"].map((name) => [name, gl.getUniformLocation(program, name)]),
+    );
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
+    this.pieces = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1]));
+    this.whole = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1]));
+  }
+
+  // A vertex array of its own: four corners, and what differs from one instance to the next.
+  cells(corners) {
+    const { gl } = this;
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    const cornerBuffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, cornerBuffer);
+    gl.bufferData(gl.ARRAY_BUFFER, corners, gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
+    const buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    for (const [location, size, offset] of [[1, 1, 0], [2, 4, 4], [3, 1, 20]]) {
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 24, offset);
+      gl.vertexAttribDivisor(location, 1);
+    }
+    return { array, buffer };
+  }
+
+  texture(image) {
+    const { gl } = this;
+    const most = gl.getParameter(gl.MAX_TEXTURE_SIZE);
+    const source = image.width > most || image.height > most ? shrunk(image, most) : image;
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, source);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_LINEAR);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.LINEAR);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+    gl.texParameterf(gl.TEXTURE_2D, gl.TEXTURE_MAX_LOD, MOST_LEVEL);
+    gl.generateMipmap(gl.TEXTURE_2D);
+    return { texture, width: source.width, height: source.height };
+  }
+
+  load(image, motion) {
+    this.motion = motion;
+    this.atlas = this.texture(image);
+    this.aim();
+  }
+
+  loadOriginal(image) {
+    this.original = this.texture(image);
+  }
+
+  // Tell the graphics processor where the pieces come from and where they go.
+  aim() {
+    const { gl, motion } = this;
+    const data = new Float32Array(6 * motion.count);
+    motion.order.forEach((piece, index) => {
+      data.set([piece, motion.from[2 * piece], motion.from[2 * piece + 1], motion.to[2 * piece], motion.to[2 * piece + 1], motion.delay[piece]], 6 * index);
+    });
+    this.upload(this.pieces, data);
+    const moving = this.moving ?? (this.moving = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1])));
+    this.upload(moving, data.subarray(6 * (motion.count - motion.moving)));
+  }
+
+  upload({ buffer }, data) {
+    const { gl } = this;
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+  }
+
+  // `view`: where cell (0, 0) begins and how large a cell is, in device pixels.
+  paint(time, view, gap, compare) {
+    const { gl, canvas, motion, uniforms } = this;
+    gl.viewport(0, 0, canvas.width, canvas.height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    if (!motion) return;
+    gl.uniform1f(uniforms.time, time);
+    gl.uniform1f(uniforms.gap, gap);
+    gl.uniform2f(uniforms.frame, motion.columns, motion.rows);
+    gl.uniform2f(uniforms.scale, view.cellWidth / canvas.width, view.cellHeight / canvas.height);
+    gl.uniform2f(uniforms.offset, view.x / canvas.width, view.y / canvas.height);
+    const level = Math.max(0, Math.min(MOST_LEVEL, Math.log2(this.atlas.width / motion.columns / view.cellWidth)));
+    const inset = 0.5 * 2 ** level;
+    gl.uniform2f(uniforms.texel, inset / this.atlas.width, inset / this.atlas.height);
+    gl.bindTexture(gl.TEXTURE_2D, this.atlas.texture);
+    const still = motion.count - motion.moving;
+    if (time < 1 && motion.moving) {
+      this.draw(this.pieces, still, 0);
+      this.draw(this.moving, motion.moving, 1);
+      this.draw(this.moving, motion.moving, 0);
+    } else {
+      this.draw(this.pieces, motion.count, 0);
+    }
+    if (compare > 0 && this.original) this.paintOriginal(view, compare);
+  }
+
+  draw({ array }, count, shadow) {
+    const { gl, uniforms } = this;
+    gl.uniform1f(uniforms.shadow, shadow);
+    gl.bindVertexArray(array);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, count);
+  }
+
+  // The original is a puzzle of one piece; what is to be seen of it is cut out by scissors.
+  paintOriginal(view, compare) {
+    const { gl, canvas, motion, uniforms } = this;
+    this.upload(this.whole, new Float32Array([0, 0, 0, 0, 0, 0]));
+    gl.uniform1f(uniforms.gap, 0);
+    gl.uniform2f(uniforms.frame, 1, 1);
+    gl.uniform2f(uniforms.scale, (view.cellWidth * motion.columns) / canvas.width, (view.cellHeight * motion.rows) / canvas.height);
+    gl.bindTexture(gl.TEXTURE_2D, this.original.texture);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.scissor(0, 0, Math.max(0, Math.round(view.x + view.cellWidth * motion.columns * compare)), canvas.height);
+    this.draw(this.whole, 1, 0);
+    gl.disable(gl.SCISSOR_TEST);
+  }
+}
+
+function shrunk(image, most) {
+  const scale = most / Math.max(image.width, image.height);
+  const canvas = new OffscreenCanvas(Math.floor(image.width * scale), Math.floor(image.height * scale));
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas;
+}
