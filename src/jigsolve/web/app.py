@@ -83,7 +83,7 @@ class Asked(BaseModel):
     piece_height: int | None
     columns: int | None
     sample: str | None
-    names: list[str] = Field(description="The name of the first file, as the client gave it.")
+    names: list[str] = Field(description="What to call it: the sample, the file, or how many tiles there are.")
 
 
 class JobStatus(BaseModel):

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from ..checks import count
 from . import messages
 from .limits import Limits
+from .samples import SAMPLES
 from .story import Entry, Story, events
 
 WORKER = (sys.executable, "-m", "jigsolve.web.worker")
@@ -30,6 +31,8 @@ MOST_GRIDS = 12
 BATCH_BYTES = 200_000
 # A line now and then shows both ends that the other is still there.
 HEARTBEAT_SECONDS = 15.0
+# A process that has said everything is given this long to end.
+END_SECONDS = 10.0
 SWEEP_SECONDS = 20.0
 
 State = Literal["queued", "running", "done", "stopped", "failed"]
@@ -57,6 +60,13 @@ class Request:
     sample: str | None = None
     names: tuple[str, ...] = ()
     """What the client calls its files: shown, never used as paths."""
+
+    @property
+    def title(self) -> str:
+        """What to call it: the sample, the file, or how many tiles there are."""
+        if self.sample is not None:
+            return SAMPLES[self.sample][0]
+        return self.names[0] if len(self.names) == 1 else count(len(self.names), "tile")
 
 
 @dataclass(eq=False)
@@ -101,7 +111,7 @@ class Job:
             "message": self.message,
             "stopping": self.stopping,
             "finished": self.finished,
-            "request": asdict(self.request) | {"names": list(self.request.names[:1])},
+            "request": asdict(self.request) | {"names": [self.request.title]},
             "puzzle": self.puzzle,
             "result": self.result,
             "files": list(self.files),
@@ -297,6 +307,8 @@ class Board:
         try:
             while message := await messages.read(job.process.stdout):
                 self._hear(job, *message)
+            # It has closed its pipe because it has ended; killing it now would hide how.
+            await asyncio.wait_for(job.process.wait(), END_SECONDS)
         except (messages.BrokenMessageError, KeyError, TypeError) as error:
             self._end(job, "failed", f"the solving process said something that makes no sense: {error!r}")
 
@@ -356,7 +368,7 @@ class Board:
 
 async def _ended(process: asyncio.subprocess.Process | None) -> None:
     """Make sure that a process has ended."""
-    if process is None:
+    if process is None or process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
         process.kill()

@@ -36,18 +36,18 @@ def dusk() -> Picture:
     colours = _mix(np.array([38, 48, 96]), np.array([252, 176, 110]), np.clip(y / 0.62, 0, 1) ** 1.3)
     glow = np.exp(-(((x - 1.02) ** 2 + (y - 0.44) ** 2) / 0.045))
     colours = _mix(colours, np.array([255, 236, 190]), 0.85 * glow)
-    clouds = np.clip(_noise(rng, width, height, 3, 9) - 0.52, 0, 1) * np.clip(1 - y / 0.6, 0, 1)
-    colours = _mix(colours, np.array([250, 205, 200]), 1.6 * clouds)
+    clouds = np.clip(_noise(rng, width, height, 4, 12) - 0.42, 0, 1)
+    colours = _mix(colours, np.array([250, 205, 200]), 2.2 * clouds * np.clip(1.1 - y / 0.75, 0, 1))
     for layer in range(5):
         ridge = 0.47 + 0.105 * layer + (0.11 - 0.01 * layer) * (_noise(rng, width, 1, 3 + layer, 1)[0] - 0.5) * 2
         below = np.clip((y - ridge) * height / 1.5, 0, 1)
         near, far = np.array([24, 34, 44]), np.array([196, 122, 128])
         shade = _mix(far, near, np.full((height, width), layer / 4))
-        grain = (_noise(rng, width, height, 40, 40) - 0.5) * (14 + 7 * layer)
+        grain = (_noise(rng, width, height, 30, 20) - 0.5) * (60 + 10 * layer)
         mist = np.clip((y - ridge) * 2.2, 0, 0.35)
         hill = _mix(shade + grain[:, :, np.newaxis], np.array([236, 186, 160]), mist * (1 - layer / 5))
         colours = _mix(colours, hill, below)
-    colours = colours + rng.normal(0, 1.2, colours.shape)
+    colours = colours + rng.normal(0, 0.4, colours.shape)
     return Picture(np.clip(colours, 0, 255).round().astype(np.uint8))
 
 

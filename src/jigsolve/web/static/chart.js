@@ -57,7 +57,7 @@ export class Chart {
     const last = Math.max(1, records.at(-1).number);
     const highest = records.reduce((most, one) => Math.max(most, one.mean_cost, one.best_cost), 0);
     const lowest = records.reduce((least, one) => Math.min(least, one.best_cost), highest);
-    const floor = Math.max(0, lowest - (highest - lowest) * 0.08);
+    const floor = lowest < highest / 2 ? 0 : lowest - (highest - lowest) * 0.08;
     const x = (number) => LEFT + (number / last) * (this.width - LEFT - RIGHT);
     const y = (cost) => TOP + (1 - (cost - floor) / Math.max(1e-9, highest - floor)) * (this.height - TOP - BOTTOM);
     const line = (name) => records.map((one, index) => `${index ? "L" : "M"}${x(one.number).toFixed(1)} ${y(one[name]).toFixed(1)}`).join("");

@@ -166,7 +166,7 @@ export class JobView {
 
   showMeta() {
     const { request, puzzle } = this.status;
-    const parts = [request.sample ? "sample" : request.names[0]];
+    const parts = [request.names[0]];
     if (puzzle) parts.push(`${compact(puzzle.rows * puzzle.columns)} pieces`, `${puzzle.columns} × ${puzzle.rows}`);
     parts.push(`preset ${request.preset}`, `seed ${request.seed}`);
     byId("job-meta").textContent = parts.filter(Boolean).join(" · ");
@@ -209,6 +209,8 @@ export class JobView {
     byId("scrub-label").textContent = label + behind;
     byId("generation-name").textContent = record?.stage === "refine" ? "Refining, part" : "Generation";
     byId("generation").textContent = record ? String(part(record, this.records)) : "–";
+    const evolved = this.records.findLast((one) => one.stage !== "refine");
+    byId("generation-of").textContent = record && record.stage !== "refine" && evolved.number > record.number ? `of ${evolved.number}` : "";
     byId("best-cost").textContent = record ? compact(record.best_cost) : "–";
     byId("mean-cost").textContent = record ? compact(record.mean_cost) : "–";
     byId("neighbour").textContent = record?.neighbour !== undefined ? share(record.neighbour) : "–";

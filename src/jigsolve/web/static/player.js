@@ -1,7 +1,7 @@
 // Shows one arrangement after the other, at a pace the eye can follow: slowly when few wait, faster when many do.
 
-const SLOWEST_MS = 1150;
-const QUICKEST_MS = 120;
+const SLOWEST_MS = 1500;
+const QUICKEST_MS = 140;
 const UNHURRIED = 6; // Frames waiting at which the pace has doubled.
 const SCRUB_MS = 240;
 const STILL_MS = 350; // Between frames where nothing is to move.

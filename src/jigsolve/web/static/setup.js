@@ -55,7 +55,8 @@ export class SetupView {
   // Choosing
 
   async chooseSample(name) {
-    const choice = ++this.choice;
+    const choice = this.choosing();
+    for (const button of byId("samples").children) button.setAttribute("aria-pressed", String(button.dataset.sample === name));
     try {
       const image = await api.bitmap(`/api/samples/${name}`);
       if (choice !== this.choice) return;
@@ -66,17 +67,27 @@ export class SetupView {
   }
 
   async chooseFiles(list) {
-    const choice = ++this.choice;
     const files = [...list];
     if (!files.length) return;
+    const choice = this.choosing();
     try {
       this.check(files);
       const tiles = files.length > 1 ? await Promise.all(files.slice(0, MOST_TILES_SHOWN).map(opened)) : [];
       const image = files.length === 1 ? await opened(files[0]) : null;
       if (choice === this.choice) this.take(files, null, image, tiles);
     } catch (error) {
-      if (choice === this.choice) this.problem(error.message);
+      if (choice !== this.choice) return;
+      this.problem(error.message);
+      this.loading = false;
+      this.showCount();
     }
+  }
+
+  // From now on until the picture is there, nothing can be solved.
+  choosing() {
+    this.loading = true;
+    byId("solve").disabled = true;
+    return ++this.choice;
   }
 
   check(files) {
@@ -91,6 +102,7 @@ export class SetupView {
   }
 
   take(files, sample, image, tiles) {
+    this.loading = false;
     this.files = files.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
     this.sample = sample;
     this.image = image;
@@ -163,7 +175,7 @@ export class SetupView {
     }
     count.textContent = text;
     count.classList.toggle("over", over);
-    byId("solve").disabled = over || !(this.files.length || this.sample);
+    byId("solve").disabled = over || this.loading || !(this.files.length || this.sample);
   }
 
   paint() {
