@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -51,7 +52,8 @@ class Site:
 
     def create(self, files=None, **fields):
         sent = [("picture", file) for file in files or []]
-        return self.client.post("/api/jobs", data=fields, files=sent or {"": b""})
+        sent += [(name, (None, str(value))) for name, value in fields.items()]
+        return self.client.post("/api/jobs", files=sent)
 
     def job(self, name):
         return self.client.get(f"/api/jobs/{name}").json()
@@ -78,7 +80,7 @@ def wait_until(condition, patience=PATIENCE):
 
 
 def staged(**script):
-    return (sys.executable, "-m", "tests.web.staged", json.dumps({"rows": 4, "columns": 5, "frames": 3} | script))
+    return (sys.executable, str(Path(__file__).with_name("staged.py")), json.dumps({"rows": 4, "columns": 5, "frames": 3} | script))
 
 
 @contextlib.contextmanager

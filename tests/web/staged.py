@@ -1,6 +1,6 @@
 """A worker for tests that solves nothing: it tells what it is told to, at the pace it is told to.
 
-`python -m tests.web.staged SCRIPT`, where SCRIPT is JSON: rows, columns, frames, and seconds between them; or "crash".
+`python staged.py SCRIPT`, where SCRIPT is JSON: rows, columns, frames, and seconds between them; or "crash".
 """
 
 import json

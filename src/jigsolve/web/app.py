@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException as BaseHTTPException
 
 from .._version import __version__
 from ..checks import MOST_SEED
@@ -219,14 +220,10 @@ def create_app(door: Door, limits: Limits | None = None, worker: Sequence[str] =
 
 
 def _add_errors(app: FastAPI, limits: Limits) -> None:
-    @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> Response:
-        return JSONResponse({"error": error.detail}, error.status_code)
-
-    @app.exception_handler(404)
-    async def missing(_: Request, error: Exception) -> Response:
-        detail = getattr(error, "detail", "")
-        return JSONResponse({"error": "there is nothing here" if detail == "Not Found" else detail}, 404)
+    @app.exception_handler(BaseHTTPException)  # The framework's own, too: a path that is none, a form that is none.
+    async def refused(_: Request, error: BaseHTTPException) -> Response:
+        words = {"Not Found": "there is nothing here", "Method Not Allowed": "this cannot be done here"}
+        return JSONResponse({"error": words.get(error.detail, error.detail)}, error.status_code)
 
     @app.exception_handler(RequestValidationError)
     async def senseless(_: Request, error: RequestValidationError) -> Response:
