@@ -8,9 +8,11 @@ from typing import Any
 
 # Records beyond this many are thinned too: a chart shows no more of them.
 MOST_RECORDS = 20_000
+# The newest arrangements are all kept, for clients that are a little late.
+NEWEST = 12
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entry:
     """One generation or part of the refinement: its record, and its arrangement where that is new and still kept."""
 
@@ -27,15 +29,19 @@ class Entry:
 
 
 class Story:
-    """The entries of one job, oldest first. When the arrangements take too much room, every other one is dropped."""
+    """The entries of one job, oldest first.
+
+    When the arrangements take too much room, every other one is dropped, so that those left are spread evenly over the
+    whole story; only the newest are all there, for those who follow.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._entries: list[Entry] = []
+        self._held: list[tuple[int, Entry]] = []  # Entries with an arrangement, each with its place among all that came.
+        self._came = 0
+        self._stride = 1
         self._bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     @property
     def last(self) -> Entry | None:
@@ -44,14 +50,16 @@ class Story:
 
     def add(self, record: dict[str, Any], grid: bytes | None) -> None:
         """Keep what came last; numbers only grow."""
-        self._entries.append(Entry(int(record["number"]), record, grid))
-        self._bytes += len(grid or b"")
-        while self._bytes > self._most_bytes and self._thin():
-            pass
+        entry = Entry(int(record["number"]), record, grid)
+        self._entries.append(entry)
+        if grid is not None:
+            self._held.append((self._came, entry))
+            self._came += 1
+            self._bytes += len(grid)
+            self._make_room()
         if len(self._entries) > MOST_RECORDS:
-            self._entries = [entry for entry in self._entries[:-1] if entry.grid or entry.number % 2 == 0] + [
-                self._entries[-1]
-            ]
+            newest = self._entries.pop()
+            self._entries = [one for one in self._entries if one.grid is not None or one.number % 2 == 0] + [newest]
 
     def after(self, number: int) -> list[Entry]:
         """Return the entries that came after a number."""
@@ -61,15 +69,20 @@ class Story:
             begin -= 1
         return self._entries[begin:]
 
-    def _thin(self) -> bool:
-        """Drop every other arrangement but the first and the last; whether that made room."""
-        held = [index for index, entry in enumerate(self._entries) if entry.grid is not None]
-        dropped = held[1:-1:2]
-        for index in dropped:
-            entry = self._entries[index]
+    def _make_room(self) -> None:
+        """Drop the arrangements between those that are to stay, and let fewer stay while they are too many."""
+        self._drop(self._held[-NEWEST - 1 : -NEWEST])  # The one that has just ceased to be among the newest.
+        while self._bytes > self._most_bytes and len(self._held) > NEWEST + 1:
+            self._stride *= 2
+            self._drop(self._held[:-NEWEST])
+
+    def _drop(self, candidates: list[tuple[int, Entry]]) -> None:
+        dropped = [one for one in candidates if one[0] % self._stride]
+        for _, entry in dropped:
             self._bytes -= len(entry.grid or b"")
-            self._entries[index] = Entry(entry.number, entry.record, None)
-        return bool(dropped)
+            entry.grid = None
+        if dropped:
+            self._held = [one for one in self._held if one[1].grid is not None]
 
 
 def events(entries: list[Entry], most_grids: int) -> Iterator[str]:
