@@ -253,7 +253,7 @@ def _add_jobs(app: FastAPI, limits: Limits) -> None:
         async with app.state.uploads:
             form = await _form(request, limits)
             try:
-                asked, uploads = _asked(form, limits)
+                asked, uploads = _asked(form)
                 name, folder = board.new_folder()
                 for number, upload in enumerate(uploads):
                     await _keep(upload, folder / "upload" / f"{number}.png")
@@ -411,15 +411,14 @@ def _job(request: Request, name: str) -> jobs.Job:
 async def _form(request: Request, limits: Limits) -> FormData:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise HTTPException(415, "send the picture as multipart/form-data, as curl -F does")
-    form = await request.form(max_files=limits.pieces, max_fields=MOST_FIELDS, max_part_size=MOST_FIELD_BYTES)
+    return await request.form(max_files=limits.pieces, max_fields=MOST_FIELDS, max_part_size=MOST_FIELD_BYTES)
+
+
+def _asked(form: FormData) -> tuple[jobs.Request, list[UploadFile]]:
+    """Check a form and return what it asks for, and its files in the order of their names."""
     unknown = sorted(set(form) - FIELDS)
     if unknown:
         raise HTTPException(400, f"there is no field {_short(unknown[0])!r}; there are {', '.join(sorted(FIELDS))}")
-    return form
-
-
-def _asked(form: FormData, limits: Limits) -> tuple[jobs.Request, list[UploadFile]]:
-    """Check a form and return what it asks for, and its files in the order of their names."""
     uploads = [item for item in form.getlist("picture") if isinstance(item, UploadFile)]
     uploads.sort(key=lambda upload: _natural(upload.filename or ""))
     sample = _text(form, "sample")
