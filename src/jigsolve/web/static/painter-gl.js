@@ -1,4 +1,5 @@
-// Paints pieces with WebGL: one texture of all pieces, one instance a piece; the graphics processor moves them.
+// Paints pieces with WebGL: one texture of all pieces, two triangles a piece; the graphics processor moves them.
+// Instances would be shorter, but drivers that draw in software take each for a drawing of its own: ten times slower.
 
 import { ARC, LIFT, SPREAD } from "./motion.js";
 
@@ -48,11 +49,24 @@ void main() {
   }
 }`;
 
+const FLOATS = 8; // Corner, piece, way and delay.
+const CORNERS = [0, 1, 2, 2, 1, 3];
+const LEAST_SHADOW_CELL = 14; // Device pixels below which nobody sees a shadow.
 const MOST_LEVEL = 2; // Of smaller copies of the texture. Beyond it, pieces would run into each other.
+
+// Whether there is a graphics processor. Where WebGL is itself drawn in software, painting without it is quicker.
+export function hasGraphics() {
+  const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+  if (!gl) return false;
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
 
 export class GlPainter {
   constructor(canvas) {
-    const options = { alpha: true, antialias: false, depth: false, premultipliedAlpha: true, preserveDrawingBuffer: false };
+    const options = { alpha: true, antialias: false, depth: false, premultipliedAlpha: true };
     this.gl = canvas.getContext("webgl2", options);
     if (!this.gl) throw new Error("no WebGL");
     this.canvas = canvas;
@@ -78,28 +92,44 @@ export class GlPainter {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
-    this.pieces = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1]));
-    this.whole = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1]));
+    this.pieces = this.cells();
+    this.whole = this.cells();
   }
 
-  // A vertex array of its own: four corners, and what differs from one instance to the next.
-  cells(corners) {
+  // A vertex array of its own, and room for what each corner of each piece has to know.
+  cells() {
     const { gl } = this;
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
-    const cornerBuffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, cornerBuffer);
-    gl.bufferData(gl.ARRAY_BUFFER, corners, gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(0);
-    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    for (const [location, size, offset] of [[1, 1, 0], [2, 4, 4], [3, 1, 20]]) {
+    [[0, 2, 0], [1, 1, 2], [2, 4, 3], [3, 1, 7]].forEach(([location, size, offset]) => {
       gl.enableVertexAttribArray(location);
-      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 24, offset);
-      gl.vertexAttribDivisor(location, 1);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 4 * FLOATS, 4 * offset);
+    });
+    const indices = gl.createBuffer();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, indices);
+    return { array, buffer, count: 0 };
+  }
+
+  // `describe` returns the number, way and delay of a piece: six numbers.
+  upload(cells, count, describe) {
+    const { gl } = this;
+    const data = new Float32Array(4 * FLOATS * count);
+    for (let index = 0, at = 0; index < count; index++) {
+      const piece = describe(index);
+      for (let corner = 0; corner < 4; corner++, at += FLOATS) {
+        data[at] = corner & 1;
+        data[at + 1] = corner >> 1;
+        for (let field = 0; field < 6; field++) data[at + 2 + field] = piece[field];
+      }
     }
-    return { array, buffer };
+    gl.bindVertexArray(cells.array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, cells.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+    if (cells.count === count) return;
+    cells.count = count;
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, Uint32Array.from({ length: 6 * count }, (_, at) => 4 * Math.floor(at / 6) + CORNERS[at % 6]), gl.STATIC_DRAW);
   }
 
   texture(image) {
@@ -130,20 +160,18 @@ export class GlPainter {
 
   // Tell the graphics processor where the pieces come from and where they go.
   aim() {
-    const { gl, motion } = this;
-    const data = new Float32Array(6 * motion.count);
-    motion.order.forEach((piece, index) => {
-      data.set([piece, motion.from[2 * piece], motion.from[2 * piece + 1], motion.to[2 * piece], motion.to[2 * piece + 1], motion.delay[piece]], 6 * index);
+    const { from, to, delay, order, count } = this.motion;
+    const piece = new Float32Array(6);
+    this.upload(this.pieces, count, (index) => {
+      const number = order[index];
+      piece[0] = number;
+      piece[1] = from[2 * number];
+      piece[2] = from[2 * number + 1];
+      piece[3] = to[2 * number];
+      piece[4] = to[2 * number + 1];
+      piece[5] = delay[number];
+      return piece;
     });
-    this.upload(this.pieces, data);
-    const moving = this.moving ?? (this.moving = this.cells(new Float32Array([0, 0, 1, 0, 0, 1, 1, 1])));
-    this.upload(moving, data.subarray(6 * (motion.count - motion.moving)));
-  }
-
-  upload({ buffer }, data) {
-    const { gl } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
   }
 
   // `view`: where cell (0, 0) begins and how large a cell is, in device pixels.
@@ -163,34 +191,31 @@ export class GlPainter {
     gl.uniform2f(uniforms.texel, inset / this.atlas.width, inset / this.atlas.height);
     gl.bindTexture(gl.TEXTURE_2D, this.atlas.texture);
     const still = motion.count - motion.moving;
-    if (time < 1 && motion.moving) {
-      this.draw(this.pieces, still, 0);
-      this.draw(this.moving, motion.moving, 1);
-      this.draw(this.moving, motion.moving, 0);
-    } else {
-      this.draw(this.pieces, motion.count, 0);
-    }
+    this.draw(this.pieces, 0, still, 0);
+    if (time < 1 && motion.moving && view.cellWidth >= LEAST_SHADOW_CELL) this.draw(this.pieces, still, motion.moving, 1);
+    this.draw(this.pieces, still, motion.moving, 0);
     if (compare > 0 && this.original) this.paintOriginal(view, compare);
   }
 
-  draw({ array }, count, shadow) {
+  draw({ array }, first, count, shadow) {
     const { gl, uniforms } = this;
+    if (!count) return;
     gl.uniform1f(uniforms.shadow, shadow);
     gl.bindVertexArray(array);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, count);
+    gl.drawElements(gl.TRIANGLES, 6 * count, gl.UNSIGNED_INT, 4 * 6 * first);
   }
 
   // The original is a puzzle of one piece; what is to be seen of it is cut out by scissors.
   paintOriginal(view, compare) {
     const { gl, canvas, motion, uniforms } = this;
-    this.upload(this.whole, new Float32Array([0, 0, 0, 0, 0, 0]));
+    if (!this.whole.count) this.upload(this.whole, 1, () => [0, 0, 0, 0, 0, 0]);
     gl.uniform1f(uniforms.gap, 0);
     gl.uniform2f(uniforms.frame, 1, 1);
     gl.uniform2f(uniforms.scale, (view.cellWidth * motion.columns) / canvas.width, (view.cellHeight * motion.rows) / canvas.height);
     gl.bindTexture(gl.TEXTURE_2D, this.original.texture);
     gl.enable(gl.SCISSOR_TEST);
     gl.scissor(0, 0, Math.max(0, Math.round(view.x + view.cellWidth * motion.columns * compare)), canvas.height);
-    this.draw(this.whole, 1, 0);
+    this.draw(this.whole, 0, 1, 0);
     gl.disable(gl.SCISSOR_TEST);
   }
 }

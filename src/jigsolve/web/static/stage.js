@@ -2,7 +2,7 @@
 
 import { Motion } from "./motion.js";
 import { PlainPainter } from "./painter-2d.js";
-import { GlPainter } from "./painter-gl.js";
+import { GlPainter, hasGraphics } from "./painter-gl.js";
 
 const MARGIN = 0.94; // How much of the tray the frame fills.
 const GAP = 0.045; // Between pieces, until the puzzle is done.
@@ -186,10 +186,15 @@ export class Stage {
   }
 }
 
+// `?painter=webgl` and `?painter=2d` in the address decide by hand.
 function newPainter(canvas) {
-  try {
-    return new GlPainter(canvas);
-  } catch {
-    return new PlainPainter(canvas);
+  const asked = new URLSearchParams(location.search).get("painter");
+  if (asked === "webgl" || (asked !== "2d" && hasGraphics())) {
+    try {
+      return new GlPainter(canvas);
+    } catch {
+      // Without it, then.
+    }
   }
+  return new PlainPainter(canvas);
 }
