@@ -80,7 +80,11 @@ def wait_until(condition, patience=PATIENCE):
 
 
 def staged(**script):
-    return (sys.executable, str(Path(__file__).with_name("staged.py")), json.dumps({"rows": 4, "columns": 5, "frames": 3} | script))
+    return (
+        sys.executable,
+        str(Path(__file__).with_name("staged.py")),
+        json.dumps({"rows": 4, "columns": 5, "frames": 3} | script),
+    )
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
 """Many clients follow one job: does memory grow, is anything lost?
 
-`python -m tests.web.crowd --clients 50 --seconds 60` starts a server in a process of its own, with a staged job of 5,000
-pieces and five arrangements a second, lets the clients follow it, and says what each saw and what memory the server took.
-Half of the clients vanish and come back in the middle.
+`python -m tests.web.crowd --clients 50 --seconds 60` starts a server in a process of its own, with a staged job of
+5,000 pieces and five arrangements a second, lets the clients follow it, and says what each saw and what memory the
+server took. Half of the clients vanish and come back in the middle.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import httpx
 
@@ -64,8 +65,8 @@ async def crowd(url, process, clients, seconds):
 
 
 def resident_megabytes(pid):
-    with open(f"/proc/{pid}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def main():

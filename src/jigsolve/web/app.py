@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -290,7 +291,7 @@ def _add_jobs(app: FastAPI, limits: Limits) -> None:
         name, folder = board.new_folder()
         for path in (job.folder / "upload").iterdir():
             (folder / "upload" / path.name).hardlink_to(path)
-        made = board.add(name, folder, jobs.replace(job.request, seed=seed, preset=preset))
+        made = board.add(name, folder, replace(job.request, seed=seed, preset=preset))
         response.headers["Location"] = f"/api/jobs/{made.id}"
         return made.to_dict()
 

@@ -82,5 +82,10 @@ def serve(
             f"the page needs the package {error.name}, which is not installed: pip install 'jigsolve[web]'"
         ) from error
     serve_until_interrupted(
-        host, port, limits=limits, allowed=allowed, open_browser=open_browser, say=lambda text: click.echo(text, err=True)
+        host,
+        port,
+        limits=limits,
+        allowed=allowed,
+        open_browser=open_browser,
+        say=lambda text: click.echo(text, err=True),
     )

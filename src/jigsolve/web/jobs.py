@@ -11,7 +11,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import time
 from typing import Any, Literal

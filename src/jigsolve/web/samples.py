@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib.resources import as_file, files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def dusk() -> Picture:
     return Picture(np.clip(colours, 0, 255).round().astype(np.uint8))
 
 
-def _mix(one: NDArray[np.generic], other: NDArray[np.generic], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mix(one: NDArray[Any], other: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return colours that are `one` where the share is 0 and `other` where it is 1."""
     share = np.clip(share, 0, 1)[:, :, np.newaxis]
     return (1 - share) * one + share * other

@@ -108,7 +108,9 @@ def _bind(host: str, port: int) -> socket.socket:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind)
     except (OSError, UnicodeError) as error:
-        raise InputError(f"there is no address {host!r} to listen at; leave --host out for this machine only") from error
+        raise InputError(
+            f"there is no address {host!r} to listen at; leave --host out for this machine only"
+        ) from error
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)

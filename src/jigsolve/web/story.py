@@ -38,7 +38,9 @@ class Story:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._entries: list[Entry] = []
-        self._held: list[tuple[int, Entry]] = []  # Entries with an arrangement, each with its place among all that came.
+        self._held: list[
+            tuple[int, Entry]
+        ] = []  # Entries with an arrangement, each with its place among all that came.
         self._came = 0
         self._stride = 1
         self._bytes = 0

@@ -37,7 +37,7 @@ from .samples import SAMPLES
 
 # The server answers people while workers compute.
 NICENESS = 5
-# The longest side, in pixels, of the picture of the pieces that the page draws with: a texture that every browser takes.
+# The longest side, in pixels, of the picture that the page draws pieces from: a texture that every browser takes.
 LONGEST_SHOWN = 4096
 # Arrangements are sent at most this fast; a small puzzle's generations all fit, and no pipe or browser is flooded.
 BYTES_PER_SECOND = 1_000_000
@@ -234,7 +234,8 @@ def _check_pixels(paths: list[Path], most: int) -> None:
             continue
     if total > most:
         raise InputError(
-            f"{total / 1e6:,.1f} million pixels are more than the {most / 1e6:,.1f} million allowed here; shrink it first"
+            f"{total / 1e6:,.1f} million pixels are more than the {most / 1e6:,.1f} million allowed here; "
+            "shrink the picture first"
         )
 
 

@@ -9,6 +9,8 @@ const GAP = 0.045; // Between pieces, until the puzzle is done.
 const LEAST_GAP_CELL = 9; // Pixels of a cell below which a gap would only darken the picture.
 const GAP_MS = 700;
 const MOST_ZOOM = 40;
+// `?painter=webgl` and `?painter=2d` in the address that the page was opened by decide by hand.
+const asked = new URLSearchParams(location.search).get("painter");
 
 export class Stage {
   constructor(canvas) {
@@ -186,9 +188,7 @@ export class Stage {
   }
 }
 
-// `?painter=webgl` and `?painter=2d` in the address decide by hand.
 function newPainter(canvas) {
-  const asked = new URLSearchParams(location.search).get("painter");
   if (asked === "webgl" || (asked !== "2d" && hasGraphics())) {
     try {
       return new GlPainter(canvas);
