@@ -258,11 +258,12 @@ def _shrunk(puzzle: Puzzle) -> Puzzle:
     longest = max(puzzle.rows * puzzle.piece_height, puzzle.columns * puzzle.piece_width)
     scale = min(1.0, LONGEST_SHOWN / longest)
     width, height = (max(1, int(scale * size)) for size in (puzzle.piece_width, puzzle.piece_height))
-    mode = "RGBA" if puzzle.pieces.shape[3] in (2, 4) else "RGB"
-    pieces = [Picture(piece).to_pillow().convert(mode) for piece in puzzle.pieces]
+    # All pieces one below the other, in one go: boxes of whole pieces do not mix neighbours.
+    column = Picture(puzzle.pieces.reshape(-1, *puzzle.pieces.shape[2:])).to_pillow()
+    column = column.convert("RGBA" if puzzle.pieces.shape[3] in (2, 4) else "RGB")
     if scale < 1:
-        pieces = [piece.resize((width, height), Image.Resampling.BOX) for piece in pieces]
-    return Puzzle(np.stack([np.asarray(piece) for piece in pieces]), puzzle.rows, puzzle.columns)
+        column = column.resize((width, height * len(puzzle)), Image.Resampling.BOX)
+    return Puzzle(np.asarray(column).reshape(len(puzzle), height, width, -1), puzzle.rows, puzzle.columns)
 
 
 def _in_words(message: str, task: dict[str, Any]) -> str:
