@@ -42,6 +42,9 @@ def main():
         Image.fromarray(array.astype(np.uint8)).save(folder / name, compress_level=1)
     (folder / "result.json").write_text("{}")
     send("puzzle", rows=rows, columns=columns, piece_width=PIECE, piece_height=PIECE, truth_known=True)
+    if "warming" in script:
+        send("phase", phase="warming")
+        time.sleep(script["warming"])
     for number in range(script["frames"]):
         if script.get("crash") == number:
             os._exit(3)

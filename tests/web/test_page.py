@@ -242,6 +242,16 @@ def test_a_queue_is_told_its_place(open_page, stage):
     expect(page.locator("#job-title")).to_have_text("Stopped")
 
 
+def test_compiling_is_told(open_page, stage):
+    site = stage(frames=3, warming=8)
+    page = ready(open_page(site.url))
+    page.click("#solve")
+    page.wait_for_url("**/jobs/*")
+    expect(page.locator("#overlay")).to_have_text("Warming up: once per machine, less than a minute", timeout=MS)
+    settled(page)
+    expect(page.locator("#overlay")).to_be_hidden()
+
+
 def test_a_shuffled_puzzle_and_tiles_are_solved(page, photo_bytes, tmp_path):
     (tmp_path / "photo.png").write_bytes(photo_bytes)
     puzzle, _ = Puzzle.from_image(tmp_path / "photo.png", 40).shuffled(3)
@@ -427,7 +437,7 @@ def test_thousands_of_pieces_glide(open_page, stage, rows, columns, least):
 
 @pytest.mark.parametrize("painter", ["webgl", "2d"])
 def test_it_paints_with_and_without_a_graphics_processor(open_page, site, painter):
-    page = settled(solve(ready(open_page(f"{site.url}/?painter={painter}"))))
+    page = settled(solve(ready(open_page(f"{site.url}/?painter={painter}", reduced_motion="reduce"))))
     assert page.evaluate("() => jigsolve.job.stage.painter.kind") == painter
     page.locator("#compare").fill("100")
     page.wait_for_function("() => jigsolve.job.original !== null")

@@ -198,7 +198,9 @@ def create_app(door: Door, limits: Limits | None = None, worker: Sequence[str] =
         with tempfile.TemporaryDirectory(prefix="jigsolve-", ignore_cleanup_errors=True) as folder:
             board = app.state.board = jobs.Board(Path(folder), limits, worker)
             board.start()
+            drawing = asyncio.create_task(_draw_samples())  # So that nobody waits for them.
             yield
+            drawing.cancel()
             await board.close()
 
     app = FastAPI(
@@ -387,6 +389,11 @@ def _static() -> dict[str, tuple[bytes, str]]:
         if suffix in STATIC_TYPES:
             found[item.name] = (item.read_bytes(), STATIC_TYPES[suffix])
     return found
+
+
+async def _draw_samples() -> None:
+    for name in SAMPLES:
+        await asyncio.to_thread(_sample, name)
 
 
 @cache

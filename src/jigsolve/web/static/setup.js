@@ -168,10 +168,11 @@ export class SetupView {
       const columns = Math.floor(image.width / size);
       const rows = Math.floor(image.height / size);
       const pieces = columns * rows;
-      over = pieces < 1 || pieces > this.limits.pieces;
+      const most = this.limits?.pieces ?? Infinity;
+      over = pieces < 1 || pieces > most;
       text = `${pieces.toLocaleString("en")} pieces · ${columns} × ${rows}`;
       if (pieces < 1) text = "Larger than the picture";
-      else if (over) text += `: at most ${this.limits.pieces.toLocaleString("en")} here`;
+      else if (over) text += `: at most ${most.toLocaleString("en")} here`;
     }
     count.textContent = text;
     count.classList.toggle("over", over);
@@ -257,12 +258,14 @@ export class SetupView {
     if (!this.files.length && !this.sample) return this.problem("Choose a picture first.");
     this.problem("");
     byId("solve").disabled = true;
+    byId("solve").textContent = "Sending…";
     try {
       const job = await api.create(this.form());
       this.onCreated(job.id);
     } catch (error) {
       this.problem(error.message);
     } finally {
+      byId("solve").textContent = "Solve";
       byId("solve").disabled = false;
     }
   }
