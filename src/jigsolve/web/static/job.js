@@ -6,7 +6,7 @@ import { announce, byId, seconds, share } from "./page.js";
 import { Player } from "./player.js";
 import { Stage } from "./stage.js";
 
-const CAUGHT_UP_MS = 250;
+const CAUGHT_UP_MS = 500;
 const PATIENCE_MS = 1500; // Warming up is worth a word only if it takes longer.
 
 export class JobView {
@@ -51,6 +51,7 @@ export class JobView {
     clearInterval(this.clock);
     clearTimeout(this.patience);
     clearTimeout(this.catching);
+    this.catching = undefined;
   }
 
   async onLost() {
@@ -114,13 +115,14 @@ export class JobView {
     this.player.add({ record, grid });
   }
 
+  // What is known by now comes within a moment. A job that goes on telling does not put it off.
   scheduleCatchUp() {
-    if (!this.player.held) return;
-    clearTimeout(this.catching);
+    if (!this.player.held || this.catching !== undefined) return;
     this.catching = setTimeout(() => this.caughtUp(), CAUGHT_UP_MS);
   }
 
   caughtUp() {
+    this.catching = undefined;
     if (!this.early) this.player.release();
   }
 
