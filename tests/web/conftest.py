@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import shutil
 import socket
 import sys
 import threading
@@ -20,6 +21,15 @@ from jigsolve.web.limits import Limits
 from jigsolve.web.server import door_of
 
 PATIENCE = 120.0
+BROWSER = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+NO_BROWSER = "NO BROWSER: the tests of the page are skipped; install Chromium (apt-get install chromium) to run them"
+
+
+def pytest_terminal_summary(terminalreporter):
+    if BROWSER is None:
+        terminalreporter.write_line(NO_BROWSER, red=True, bold=True)
 
 
 class Site:

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -474,7 +473,3 @@ def test_fifty_clients_follow_a_job_for_a_minute(crowd):
     said, _ = crowd.communicate(timeout=300)
     print(said)
     assert crowd.returncode == 0, said
-
-
-def test_threads_are_not_left_behind():
-    wait_until(lambda: threading.active_count() < 40)

@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 import time
 
 import numpy as np
@@ -13,14 +12,10 @@ from playwright.sync_api import expect, sync_playwright
 
 from jigsolve import Puzzle, read_picture
 from jigsolve.web.limits import Limits
-from tests.web.conftest import PATIENCE, encoded
+from tests.web.conftest import BROWSER, NO_BROWSER, PATIENCE, encoded
 
-BROWSER = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 if BROWSER is None:
-    message = "NO BROWSER: the tests of the page are skipped; install Chromium (apt-get install chromium) to run them"
-    pytest.skip(message, allow_module_level=True)
+    pytest.skip(NO_BROWSER, allow_module_level=True)
 
 # Software drawing, so that every machine sees the same.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
