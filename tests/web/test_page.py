@@ -238,7 +238,7 @@ def test_a_queue_is_told_its_place(open_page, stage):
 
 
 def test_compiling_is_told(open_page, stage):
-    site = stage(frames=3, warming=8)
+    site = stage(frames=3, warming=4)
     page = ready(open_page(site.url))
     page.click("#solve")
     page.wait_for_url("**/jobs/*")
