@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test install bench clean
+.PHONY: demo serve test install bench clean
 
 demo: $(VENV)/.installed  ## cut, shuffle and solve a photograph
 	$(BIN)/jigsolve demo --force
+
+serve: $(VENV)/.installed-web  ## open a page to watch puzzles being solved
+	$(BIN)/jigsolve serve --open
 
 test: $(VENV)/.installed-dev  ## lint, types and tests
 	$(BIN)/ruff check
@@ -31,6 +34,10 @@ $(VENV)/bin/python:
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "setting up $(VENV) (the first time takes about a minute)"
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-web: pyproject.toml | $(VENV)/.installed
+	$(PIP) --editable '.[web]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.installed

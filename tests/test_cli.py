@@ -317,7 +317,7 @@ def test_the_demo_works_in_an_empty_folder(tmp_path, compiled):
 def test_every_command_has_help_with_an_example(tmp_path):
     names = list(cli_module.cli.commands)
     texts = [done.stdout for done in side_by_side(lambda name: run_in(tmp_path, name, "--help"), names)]
-    assert sorted(names) == ["bench", "cut", "demo", "resume", "score", "solve"]
+    assert sorted(names) == ["bench", "cut", "demo", "resume", "score", "serve", "solve"]
     for name, text in zip(names, texts, strict=True):
         assert re.search(rf"Examples?:\n\s+jigsolve {name} ", text)
 

@@ -37,6 +37,7 @@ from .samples import sample_picture
 from .solve import Callback, Progress, resume, solve, warm_up
 from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
 from .termination import EXIT_TERMINATED, Terminated, Termination
+from .web.cli import serve
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -609,3 +610,4 @@ def demo(out: Path, piece_size: tuple[int, int], seed: int, force: bool) -> int:
 
 
 cli.add_command(bench)
+cli.add_command(serve)
