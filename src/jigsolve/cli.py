@@ -18,7 +18,14 @@ from .animate import Film
 from .bench.cli import bench
 from .checkpoint import DEFAULT_EVERY, Checkpoint, Checkpoints, add_notes, read_checkpoint, remove_checkpoint
 from .checks import count
-from .cli_types import DURATION_TYPE, PIECE_SIZE_TYPE, OutputPath, max_megapixels_option, parameter_options
+from .cli_types import (
+    DURATION_TYPE,
+    MEMORY_TYPE,
+    PIECE_SIZE_TYPE,
+    OutputPath,
+    max_megapixels_option,
+    parameter_options,
+)
 from .detect import detect_piece_size
 from .display import Display, decoders_silenced
 from .errors import InputError, JigsolveError, OutputError
@@ -219,6 +226,7 @@ class _Outputs:
     help="The same seed gives the same result.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to use; all cores when left out.")
+@click.option("--memory", type=MEMORY_TYPE, help="Memory it may take: 4GB, 500MB.  [half of what is free]")
 @parameter_options
 @click.option(
     "--max-seconds", type=float, help="Stop as soon as a generation or a part of the refinement ends after this time."
@@ -253,6 +261,7 @@ def solve_command(
     preset: str,
     seed: int,
     threads: int | None,
+    memory: int | None,
     max_seconds: float | None,
     no_improvement: int | None,
     json_path: Path | None,
@@ -295,7 +304,14 @@ def solve_command(
     parameters_of(preset, **changes)  # Refuses what makes no sense before any work is done.
     with Termination() as termination:
         puzzle = _read_puzzle(puzzle_path, piece_size, columns, max_megapixels, display)
-        options = {"preset": preset, "seed": seed, "threads": threads, "checkpoint": saving, **changes}
+        options = {
+            "preset": preset,
+            "seed": seed,
+            "threads": threads,
+            "memory": memory,
+            "checkpoint": saving,
+            **changes,
+        }
         with _telling_how_to_resume(checkpoint, display):
             result, film = _solve(puzzle, display, limits, termination, **options)
             return _finish(result, film, outputs, checkpoint, termination, display, force=force)

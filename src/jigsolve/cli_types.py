@@ -1,5 +1,6 @@
 """What several commands of the command line share: types of arguments and groups of options."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -53,6 +54,28 @@ class DurationType(click.ParamType[float]):
 
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class MemoryType(click.ParamType[int]):
+    """`4GB`, `500MB`, or a number of bytes."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        text = str(value).strip().upper().removesuffix("B")
+        number, unit = (text[:-1], SIZES[text[-1]]) if text[-1:] in SIZES else (text, 1)
+        try:
+            size = float(number) * unit
+        except ValueError:
+            size = 0.0
+        if not 1 <= size < math.inf:
+            self.fail(f"{value!r} is not a size of memory; write 4GB or 500MB", param, ctx)
+        return int(size)
+
+
+SIZES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+MEMORY_TYPE = MemoryType()
 DURATION_TYPE = DurationType()
 
 PARAMETERS: dict[str, tuple[Any, str]] = {

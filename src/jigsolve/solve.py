@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ._version import __version__
 from .arrangement import Arrangement
+from .budget import fitted, half_of_free_memory
 from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
-from .checks import one_of, seed_number
+from .checks import one_of, seed_number, whole_number
 from .compatibility.candidates import Compatibility, buddied_share, find_candidates
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
@@ -27,7 +28,7 @@ from .puzzle import Puzzle
 from .refine.rounds import Refinement, RoundStart, refine
 from .result import Result
 from .stop import AnyOf, MaxGenerations, NoImprovement, StoppingRule
-from .threads import Threads
+from .threads import Threads, usable_cores
 
 MEASURES: dict[str, Callable[[Puzzle], Features]] = {
     "lab": lab_features,
@@ -59,6 +60,7 @@ def solve(
     callback: Callback | None = None,
     threads: int | None = None,
     checkpoint: str | Path | Checkpoints | None = None,
+    memory: int | None = None,
     population: int | None = None,
     generations: int | None = None,
     elites: int | None = None,
@@ -94,6 +96,9 @@ def solve(
     checkpoint
         A file to save the run to, every minute and when it is stopped, so that `resume` can go on with it; or
         `Checkpoints`, to say how often. It stays when the run is done: remove it once you have kept the result.
+    memory
+        Bytes that the solve may take; half of what is free when None. A preset's population is made smaller where that
+        helps; a solve that cannot fit is refused before it starts.
     population, generations, elites, mutation_rate, mutation_unit, selection, greedy, measure, candidates, patience, \
 effort
         Change one parameter of the preset; see `Parameters`.
@@ -133,6 +138,7 @@ effort
         patience=patience,
         effort=effort,
     )
+    parameters = _within_memory(puzzle, parameters, threads, memory, population_is_free=population is None)
     run = Checkpoint(puzzle, preset, parameters, seed_number(seed))
     if checkpoint is None:
         return _run(run, warnings.warn, stop, callback, threads)
@@ -225,6 +231,15 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
 def _check_rule(stop: StoppingRule | None) -> None:
     if stop is not None and not callable(stop):
         raise InputError(f"stop takes a rule, such as MaxSeconds(10) or NoImprovement(20), not {stop!r}")
+
+
+def _within_memory(
+    puzzle: Puzzle, parameters: Parameters, threads: int | None, memory: int | None, *, population_is_free: bool
+) -> Parameters:
+    budget = half_of_free_memory() if memory is None else whole_number("memory", memory, 1)
+    if budget is None:
+        return parameters
+    return fitted(puzzle, parameters, threads or usable_cores(), budget, population_is_free=population_is_free)
 
 
 def _run(

@@ -49,6 +49,7 @@ class Threads:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+            del job  # It may hold arrays, and the next one can be long in coming.
 
     def run(self, length: int, work: Callable[[int, int], object]) -> None:
         """Call work(begin, end) for slices that cover 0 .. length-1, in any order; return when all are done."""

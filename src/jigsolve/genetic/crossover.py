@@ -83,6 +83,12 @@ def new_workspace(pieces, rows, columns):
     )
 
 
+def workspace_bytes(pieces: int, rows: int, columns: int, bits: int) -> int:
+    """Return what a thread needs to make children: a workspace, and the memory of costs."""
+    lists = 4 * 8 * (4 + NO_BUDDY) + 4 * 4 * (1 + HEAD)
+    return pieces * (16 + 16 + 1 + 4 + lists + (16 << bits)) + 4 * (2 * rows + 1) * (2 * columns + 1)
+
+
 @kernel
 def consult(first, second, columns, buddies, neighbours, advice):
     """Note what two parents advise for every side of every piece.

@@ -98,6 +98,7 @@ def refine(
             cost = cost_of_grid(features, columns, best)
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
             yield Refinement(best, cost, mean_cost, number, start)
+        del chains  # Before the next round makes its own: their memories are large.
         if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
             if moves_per_doubt * doubts >= MOST_MOVES * 2**effort:
                 return
@@ -107,12 +108,21 @@ def refine(
 def _new_chains(
     compatibility: Compatibility, columns: int, grid: NDArray[np.int32], seed: int, number: int
 ) -> list[Chain]:
-    pieces = len(grid)
-    bits = max(0, min((MOST_ENTRIES // (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
+    bits = _memory_bits(len(grid))
     return [
         new_chain(compatibility, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
         for index in range(len(TEMPERATURES))
     ]
+
+
+def _memory_bits(pieces: int) -> int:
+    return max(0, min((MOST_ENTRIES // (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
+
+
+def chains_bytes(pieces: int, columns: int) -> int:
+    """Return what the chains of a round take: their memories of costs, boards and lists."""
+    cells = (pieces // columns + 2) * (columns + 2)
+    return len(TEMPERATURES) * ((16 * pieces << _memory_bits(pieces)) + 36 * pieces + 40 * cells)
 
 
 def _advance(
