@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 RIGHT, DOWN, LEFT, UP = range(4)
-# Levels of doubt: first those of best buddies in two loops and in one, at the end those without a best buddy or with one
-# that is little better than the next, and those of which two candidates fit about equally well.
+# Levels of doubt: first those of best buddies in two loops and in one; at the end those without a best buddy, or with
+# one that is little better than the next, and those of which two candidates fit about equally well.
 LOOPS = 2
 NO_BUDDY = 5
 VAGUE = 6
@@ -147,15 +147,16 @@ def doubts(costs, lists, ratios, vague_ratio):
     """
     best = [others[0] if others else -1 for others in lists]
     mutual = [first // 4 if first >= 0 and best[first] == side else -1 for side, first in enumerate(best)]
-    looped = sum(loops([mutual[begin : begin + 4] for begin in range(0, len(lists), 4)]), [])
+    counts = loops([mutual[begin : begin + 4] for begin in range(0, len(lists), 4)])
     levels = []
     for side, others in enumerate(lists):
         fits = [[costs[s // 4, s % 4, other // 4] for other in lists[s]] for s in (side, *others[:1])]
         if others and lists[others[0]][0] == side:
             next_best = min((each[1] for each in fits if len(each) > 1), default=np.float32(np.inf))
             share = float(fits[0][0] / next_best) if next_best > 0 else None
-            level = None if share is None else LOOPS + sum(share >= ratio for ratio in ratios)
-            levels.append(VAGUE if level is None else LOOPS - looped[side] if looped[side] else level)
+            looped = counts[side // 4][side % 4]
+            level = LOOPS - looped if looped else LOOPS + sum(share >= ratio for ratio in ratios if share is not None)
+            levels.append(VAGUE if share is None else level)
         else:
             vague = len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]
             levels.append(VAGUE if vague or not others else NO_BUDDY)
@@ -247,6 +248,11 @@ def fittest_for_cell(neighbours, free, costs, lists, looked_at):
     )
 
 
+def cheapest_free(squares, piece, direction, free):
+    """The one of some pieces that fits a side best, ties by number."""
+    return min(free, key=lambda other: (squares[piece, direction, other], other))
+
+
 def fittest_of(neighbours, free, costs):
     """The one of some pieces that fits a cell's neighbours best."""
     return min(free, key=lambda piece: sum(costs[piece, towards, other] for towards, other in neighbours.items()))
@@ -259,7 +265,8 @@ def crossover(
 
     With `for_cell`, a function of a cell's neighbours and the free pieces, that chooses the greedy ones; where it finds
     none, any is taken. But first come the free best buddies that no parent has, by the level of their side in `doubt`
-    if that is below NO_BUDDY, and last the sides in the highest of all levels. Returns the child and the placements in each phase.
+    if that is below NO_BUDDY, and last the sides in the highest of all levels. Returns the child and the placements in
+    each phase.
     """
     rows, columns = first.shape
     n = rows * columns
@@ -280,7 +287,7 @@ def crossover(
         else:
             surer = [entry for entry in boundaries if entry not in vague]
             phase, (cell, piece, direction) = 2, rng.choice(surer or vague)
-            chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
+            chosen = cheapest_free(squares, piece, direction, free)
             chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng) if for_cell else chosen
         if phase != 1:
             once = mutant_from is not None and len(kernel) >= mutant_from

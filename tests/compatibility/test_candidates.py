@@ -363,8 +363,8 @@ def test_not_even_a_loop_is_sure_where_others_fit_exactly_too():
 
 
 def test_doubt_has_levels_for_loops_and_for_every_ratio_then_none_and_vague():
-    assert (NO_BUDDY, VAGUE) == (LOOPS + len(DOUBT_RATIOS), LOOPS + len(DOUBT_RATIOS) + 1)
-    assert (LOOPS, NO_BUDDY, VAGUE) == (naive.LOOPS, naive.NO_BUDDY, naive.VAGUE)
+    assert LOOPS + len(DOUBT_RATIOS) == NO_BUDDY == VAGUE - 1
+    assert (naive.LOOPS, naive.NO_BUDDY, naive.VAGUE) == (LOOPS, NO_BUDDY, VAGUE)
     # On a line: the right of 0 is at 0, the left of 1, which is nearest to it, at 1000, and that of 2 beyond.
     for ratio, level in ((0.1, 2), (0.64, 2), (0.66, 3), (0.79, 3), (0.81, 4), (0.89, 4), (0.91, 5), (0.995, 5)):
         features = np.zeros((4 * 3, 20), dtype=np.int32)
