@@ -82,11 +82,11 @@ def test_lists_stay_exact_where_every_side_needs_a_second_look(monkeypatch, look
     assert looks == [pieces] * 4
 
 
-@pytest.mark.parametrize("keep", [1, 6, 80])
+@pytest.mark.parametrize("keep", [1, 6, 80, 150])
 def test_where_many_pieces_fit_exactly_the_first_of_them_are_taken(looks, keep):
-    # All that there are fill the shorter lists before the second chunk; the longest take from all three.
+    # Once a list is full of them, no later chunk is looked at: it is after the first, the second or the third.
     rng = np.random.default_rng(6)
-    features = np.tile(np.repeat(random_features(rng, 1, HEAD)[:2], 2, axis=0)[[0, 2, 0, 2]], (3 * CHUNK, 1))
+    features = np.tile(random_features(rng, 1, HEAD)[[0, 1, 0, 1]], (3 * CHUNK, 1))
     few = rng.permutation(3 * CHUNK)[:20]
     features.reshape(-1, 4, HEAD)[few] += random_features(rng, 20, HEAD, low=-2, high=3).reshape(20, 4, HEAD)
     check_against_naive(features, keep)
