@@ -1,11 +1,15 @@
 """Slow, obvious versions of the kernels, to compare them with. Nothing here is fast and nothing here is clever."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 
 RIGHT, DOWN, LEFT, UP = range(4)
-# The highest level of doubt: two candidates fit about equally well.
+# Levels of doubt: first those of best buddies in two loops and in one; at the end those without a best buddy, or with
+# one that is little better than the next, and those of which two candidates fit about equally well.
+LOOPS = 2
+NO_BUDDY = 5
 VAGUE = 6
 STEPS = {RIGHT: (0, 1), DOWN: (1, 0), LEFT: (0, -1), UP: (-1, 0)}
 
@@ -109,30 +113,53 @@ def candidates(squares, keep):
 
 def best_buddies(squares):
     """The piece that is each side's best buddy, or -1; ties by number."""
-    n = len(squares)
-    best = [[entry[0] >> 2 if entry else -1 for entry in candidates(squares, 1)[4 * p : 4 * p + 4]] for p in range(n)]
+    n, lists = len(squares), candidates(squares, 1)
+    best = [[entry[0] >> 2 if entry else -1 for entry in lists[4 * p : 4 * p + 4]] for p in range(n)]
     return [
         [best[p][d] if best[p][d] >= 0 and best[best[p][d]][(d + 2) % 4] == p else -1 for d in range(4)]
         for p in range(n)
     ]
 
 
+def loops(buddies):
+    """In how many loops each side and its best buddy are.
+
+    A loop is a walk to the right, down, left and up, from each piece to its best buddy, that ends where it began.
+    """
+    counts = [[0] * 4 for _ in buddies]
+    for first in range(len(buddies)):
+        walk = [first]
+        for direction in (RIGHT, DOWN, LEFT, UP):
+            walk.append(int(buddies[walk[-1]][direction]) if walk[-1] >= 0 else -1)
+        if walk[-1] == first:
+            for direction, (one, other) in enumerate(pairwise(walk)):
+                counts[one][direction] += 1
+                counts[other][(direction + 2) % 4] += 1
+    return counts
+
+
 def doubts(costs, lists, ratios, vague_ratio):
     """How doubtful each side's first candidate is, of lists of candidates: costs are the float32 of all pairs.
 
-    The levels of best buddies go by the share of the next best candidate's cost that they cost. Then comes what has no
-    buddy, and last what has two candidates about equally good, such as buddies that fit exactly, as others do.
+    First come best buddies in loops, the more the surer. The levels of the others go by the share of the next best
+    candidate's cost that they cost. Then comes what has no buddy, and last what has two candidates about equally good,
+    such as buddies that fit exactly, as others do.
     """
+    best = [others[0] if others else -1 for others in lists]
+    mutual = [first // 4 if first >= 0 and best[first] == side else -1 for side, first in enumerate(best)]
+    counts = loops([mutual[begin : begin + 4] for begin in range(0, len(lists), 4)])
     levels = []
     for side, others in enumerate(lists):
         fits = [[costs[s // 4, s % 4, other // 4] for other in lists[s]] for s in (side, *others[:1])]
         if others and lists[others[0]][0] == side:
             next_best = min((each[1] for each in fits if len(each) > 1), default=np.float32(np.inf))
             share = float(fits[0][0] / next_best) if next_best > 0 else None
-            levels.append(VAGUE if share is None else sum(share >= ratio for ratio in ratios))
+            looped = counts[side // 4][side % 4]
+            level = LOOPS - looped if looped else LOOPS + sum(share >= ratio for ratio in ratios if share is not None)
+            levels.append(VAGUE if share is None else level)
         else:
             vague = len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]
-            levels.append(VAGUE if vague or not others else VAGUE - 1)
+            levels.append(VAGUE if vague or not others else NO_BUDDY)
     return levels
 
 
@@ -221,6 +248,11 @@ def fittest_for_cell(neighbours, free, costs, lists, looked_at):
     )
 
 
+def cheapest_free(squares, piece, direction, free):
+    """The one of some pieces that fits a side best, ties by number."""
+    return min(free, key=lambda other: (squares[piece, direction, other], other))
+
+
 def fittest_of(neighbours, free, costs):
     """The one of some pieces that fits a cell's neighbours best."""
     return min(free, key=lambda piece: sum(costs[piece, towards, other] for towards, other in neighbours.items()))
@@ -232,8 +264,9 @@ def crossover(
     """Algorithm 2 as the paper tells it: look at every boundary again before every placement.
 
     With `for_cell`, a function of a cell's neighbours and the free pieces, that chooses the greedy ones; where it finds
-    none, any is taken. But first come the free best buddies that no parent has, by the level of their side in `doubt`,
-    and last the sides in the highest of all levels. Returns the child and the placements in each phase.
+    none, any is taken. But first come the free best buddies that no parent has, by the level of their side in `doubt`
+    if that is below NO_BUDDY, and last the sides in the highest of all levels. Returns the child and the placements in
+    each phase.
     """
     rows, columns = first.shape
     n = rows * columns
@@ -254,7 +287,7 @@ def crossover(
         else:
             surer = [entry for entry in boundaries if entry not in vague]
             phase, (cell, piece, direction) = 2, rng.choice(surer or vague)
-            chosen = min(free, key=lambda other: (squares[piece, direction, other], other))
+            chosen = cheapest_free(squares, piece, direction, free)
             chosen = _chosen_for_cell(kernel, cell, free, for_cell, rng) if for_cell else chosen
         if phase != 1:
             once = mutant_from is not None and len(kernel) >= mutant_from
@@ -284,7 +317,7 @@ def _options(boundaries, free, parents, buddies, levels):
             buddied.append((cell, buddy))
         elif level == VAGUE:
             vague.append((cell, piece, direction))
-        elif level is not None:
+        elif level is not None and level < NO_BUDDY:
             hoped.append((level, cell, buddy))
     return *([entry for entry in entries if entry[-1] in free] for entries in (agreed, buddied, hoped)), vague
 

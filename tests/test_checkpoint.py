@@ -228,6 +228,14 @@ def saved(tmp_path_factory):
     return contents
 
 
+def test_the_start_of_a_round_is_read_back_as_it_was(tmp_path, saved):
+    (tmp_path / "file").write_bytes(saved[1])
+    state = read_checkpoint(tmp_path / "file").state
+    assert isinstance(state, RoundStart)
+    assert (state.rounds, state.moves_per_doubt, state.moves_in_all) == (1, 8, 100)
+    assert state.grid.tolist() == [0, 1, 2, 3]
+
+
 def problem_with(path, data):
     path.write_bytes(data)
     try:

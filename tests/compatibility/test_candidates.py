@@ -5,7 +5,18 @@ from hypothesis import strategies as st
 
 from jigsolve import Puzzle
 from jigsolve.compatibility import candidates as module
-from jigsolve.compatibility.candidates import DOUBT_RATIOS, NO_BUDDY, VAGUE, VAGUE_RATIO, buddied_share, costs_of_rank
+from jigsolve.compatibility.candidates import (
+    CHUNK,
+    DOUBT_RATIOS,
+    LOOPS,
+    MARGIN,
+    NO_BUDDY,
+    VAGUE,
+    VAGUE_RATIO,
+    _loops,
+    buddied_share,
+    costs_of_rank,
+)
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.products import distance_product, seam_product
@@ -30,9 +41,7 @@ def check_doubts(features, found):
     for piece, direction in np.ndindex(costs.shape[:2]):
         others = np.delete(costs[piece, direction], piece)
         assert (others >= found.first_costs[4 * piece + direction]).all()
-    expected = naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO)
-    defined = [side for side, level in enumerate(expected) if level is not None]
-    assert [found.doubt[side] for side in defined] == [expected[side] for side in defined]
+    assert found.doubt.tolist() == naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO)
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])
@@ -47,6 +56,72 @@ def test_lists_stay_exact_where_the_matrix_product_cannot_tell_pieces_apart(keep
     rng = np.random.default_rng(1)
     features = np.int32(2**20) + random_features(rng, 40, low=-3, high=4)
     check_against_naive(features.astype(np.int32), keep)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How many pieces were looked at again, for each direction."""
+    numbers, look_again = [], module._look_again
+
+    def counted(features, direction, pieces, *rest):
+        numbers.append(len(pieces))
+        look_again(features, direction, pieces, *rest)
+
+    monkeypatch.setattr(module, "_look_again", counted)
+    return numbers
+
+
+@pytest.mark.parametrize("keep", [1, 5, 70])
+@pytest.mark.parametrize("tiles", [(512, 4096), (37, 70), (150, 9)])
+def test_lists_stay_exact_where_every_side_needs_a_second_look(monkeypatch, looks, tiles, keep):
+    monkeypatch.setattr(module, "TILE_ROWS", tiles[0])
+    monkeypatch.setattr(module, "TILE_COLUMNS", tiles[1])
+    pieces = 2 * CHUNK + 22
+    features = np.int32(2**20) + random_features(np.random.default_rng(5), pieces, HEAD, low=-3, high=4)
+    check_against_naive(features, keep)
+    assert looks == [pieces] * 4
+
+
+@pytest.mark.parametrize("keep", [1, 6, 80, 150])
+def test_where_many_pieces_fit_exactly_the_first_of_them_are_taken(looks, keep):
+    # Once a list is full of them, no later chunk is looked at: it is after the first, the second or the third.
+    rng = np.random.default_rng(6)
+    features = np.tile(random_features(rng, 1, HEAD)[[0, 1, 0, 1]], (3 * CHUNK, 1))
+    few = rng.permutation(3 * CHUNK)[:20]
+    features.reshape(-1, 4, HEAD)[few] += random_features(rng, 20, HEAD, low=-2, high=3).reshape(20, 4, HEAD)
+    check_against_naive(features, keep)
+    assert min(looks) > CHUNK
+
+
+def test_of_features_that_differ_no_side_needs_a_second_look(looks):
+    check_against_naive(random_features(np.random.default_rng(7), 60, HEAD), 5)
+    assert looks == [0] * 4
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_short_list_about_as_long_as_the_puzzle(alike, more):
+    pieces = 20
+    rng = np.random.default_rng(8)
+    features = random_features(rng, pieces, low=-1 if alike else -1000, high=2 if alike else 1000)
+    check_against_naive(features, pieces - 1 - MARGIN + more)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.tuples(st.integers(2, 30), st.integers(1, 32), st.integers(0, 3)),
+    st.tuples(st.integers(1, 12), st.integers(1, 12)),
+    st.integers(0, 2**32),
+    st.sampled_from([(-1, 1), (-2, 3), (-1000, 1000), (2**20 - 2, 2**20 + 2)]),
+)
+def test_lists_are_exact_whatever_the_tiles_and_however_short_the_short_lists(sizes, tiles, seed, values):
+    pieces, keep, margin = sizes
+    features = random_features(np.random.default_rng(seed), pieces, HEAD, *values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MARGIN", margin)
+        patch.setattr(module, "TILE_ROWS", tiles[0])
+        patch.setattr(module, "TILE_COLUMNS", tiles[1])
+        check_against_naive(features, keep)
 
 
 def test_identical_pieces_go_by_number():
@@ -147,10 +222,151 @@ def test_no_lower_bound_is_above_the_sum_and_few_are_far_below(measure, pieces):
     assert far_below < 0.2 * squares.size
 
 
-def test_doubt_has_a_level_for_every_ratio_then_none_and_vague():
-    assert (NO_BUDDY, VAGUE) == (len(DOUBT_RATIOS) + 1, len(DOUBT_RATIOS) + 2) == (naive.VAGUE - 1, naive.VAGUE)
+@pytest.mark.parametrize("measure", [lab_features, midline_seams])
+def test_heads_are_the_first_features_of_every_direction(measure):
+    features = measure(drawn_puzzle(3, 4))
+    found = compatibility_of(features)
+    assert found.heads.shape == (4, HEAD, 12)
+    for direction in range(4):
+        heads = np.zeros((12, HEAD)) if measure is midline_seams else features[direction::4, :HEAD]
+        assert (found.heads[direction] == heads.T.astype(np.float32)).all()
+
+
+def test_no_sum_is_below_the_distance_of_heads_less_their_error():
+    # Too large for float32 by eight bits, and nearly alike: the distances of heads are all rounding.
+    for low in (0, 2**30):
+        features = random_features(np.random.default_rng(low), 12, HEAD, low, low + 100)
+        found, squares = compatibility_of(features), naive.all_costs(features)
+        heads = found.heads.astype(np.float64)
+        for piece, direction, other in np.ndindex(squares.shape):
+            distance = np.linalg.norm(heads[direction, :, piece] - heads[direction ^ 2, :, other])
+            assert distance <= float(squares[piece, direction, other]) ** 0.5 + found.head_error
+
+
+def buddies_of(pieces, *pairs):
+    """Best buddies from (piece, direction, other)."""
+    buddies = np.full((pieces, 4), -1, dtype=np.int32)
+    for piece, direction, other in pairs:
+        buddies[piece, direction], buddies[other, direction ^ 2] = other, piece
+    return buddies
+
+
+def buddies_in(grid):
+    """All that lie side by side are best buddies."""
+    right = [(one, naive.RIGHT, other) for one, other in zip(grid[:, :-1].flat, grid[:, 1:].flat, strict=True)]
+    down = [(one, naive.DOWN, other) for one, other in zip(grid[:-1].flat, grid[1:].flat, strict=True)]
+    return buddies_of(grid.size, *right, *down)
+
+
+def loops_between(grid, buddies):
+    """The loops of the pairs side by side, and those of the pairs one above the other."""
+    loops = _loops(buddies)
+    assert loops.tolist() == naive.loops(buddies)
+    right, down = loops[grid[:, :-1], naive.RIGHT], loops[grid[:-1], naive.DOWN]
+    assert right.tolist() == loops[grid[:, 1:], naive.LEFT].tolist()
+    assert down.tolist() == loops[grid[1:], naive.UP].tolist()
+    assert loops.sum() == 2 * (right.sum() + down.sum())
+    return right.tolist(), down.tolist()
+
+
+def test_four_pieces_make_one_loop_and_two_loops_share_a_pair():
+    square = np.array([[2, 0], [3, 1]])
+    assert loops_between(square, buddies_in(square)) == ([[1], [1]], [[1, 1]])
+    wide = np.array([[5, 0, 3], [1, 4, 2]])
+    assert loops_between(wide, buddies_in(wide)) == ([[1, 1], [1, 1]], [[1, 2, 1]])
+    assert loops_between(wide.T, buddies_in(wide.T)) == ([[1], [2], [1]], [[1, 1], [1, 1]])
+
+
+def test_pairs_at_a_border_are_in_one_loop_and_those_inside_in_two():
+    grid = np.arange(12).reshape(3, 4)
+    assert loops_between(grid, buddies_in(grid)) == ([[1, 1, 1], [2, 2, 2], [1, 1, 1]], [[1, 2, 2, 1]] * 2)
+
+
+def test_a_row_or_a_column_has_no_loop():
+    for grid in (np.arange(5).reshape(1, 5), np.arange(5).reshape(5, 1), np.array([[0]])):
+        assert not _loops(buddies_in(grid)).any()
+
+
+@pytest.mark.parametrize("missing", [(0, 1), (1, 3), (2, 3), (0, 2)])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
+def test_a_loop_that_lacks_a_pair_is_none(missing, order):
+    # Whichever piece is the last one, which -1 would be taken for.
+    square = np.array(order).reshape(2, 2)
+    buddies = buddies_in(square)
+    one, other = (order[index] for index in missing)
+    buddies[one][buddies[one] == other] = -1
+    buddies[other][buddies[other] == one] = -1
+    assert (buddies >= 0).sum() == 6
+    assert loops_between(square, buddies) == ([[0], [0]], [[0, 0]])
+
+
+def test_a_loop_that_ends_at_a_fifth_piece_is_none():
+    # 0 1    Below 1 lies 3, but to the right of 2 it is 4.
+    # 2 3
+    buddies = buddies_of(5, (0, naive.RIGHT, 1), (0, naive.DOWN, 2), (1, naive.DOWN, 3), (2, naive.RIGHT, 4))
+    assert not _loops(buddies).any()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 8), st.integers(0, 2**32), st.booleans())
+def test_loops_of_any_buddies(pieces, seed, many):
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for direction in (naive.RIGHT, naive.DOWN):
+        number = pieces if many else int(rng.integers(pieces + 1))
+        those = zip(rng.permutation(pieces)[:number], rng.permutation(pieces)[:number], strict=True)
+        pairs += [(one, direction, other) for one, other in those if one != other]
+    buddies = buddies_of(pieces, *pairs)
+    assert _loops(buddies).tolist() == naive.loops(buddies)
+
+
+def fitting(rows, columns, more=0):
+    """Features of a picture whose neighbours fit exactly, and nothing else, and of some pieces of no picture."""
+    features = random_features(np.random.default_rng(9), rows * columns + more, low=-(2**20), high=2**20)
+    for row, column in np.ndindex(rows, columns):
+        piece = row * columns + column
+        if column + 1 < columns:
+            features[4 * (piece + 1) + naive.LEFT] = features[4 * piece + naive.RIGHT]
+        if row + 1 < rows:
+            features[4 * (piece + columns) + naive.UP] = features[4 * piece + naive.DOWN]
+    return features
+
+
+def test_buddies_in_loops_are_the_surest():
+    doubt = compatibility_of(fitting(3, 3)).doubt.reshape(3, 3, 4)
+    assert doubt[:, :2, naive.RIGHT].tolist() == doubt[:, 1:, naive.LEFT].tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert doubt[:2, :, naive.DOWN].tolist() == doubt[1:, :, naive.UP].tolist() == [[1, 0, 1], [1, 0, 1]]
+    doubt = compatibility_of(fitting(1, 4)).doubt.reshape(4, 4)
+    assert doubt[:3, naive.RIGHT].tolist() == [LOOPS] * 3
+
+
+@pytest.mark.parametrize(("in_loop", "level"), [(True, 1), (False, NO_BUDDY)])
+def test_buddies_in_a_loop_are_sure_however_well_another_fits(in_loop, level):
+    # 0 1    4 fits to the right of 0 nearly as well as 1 does.
+    # 2 3
+    features = fitting(2, 2, more=1)
+    features[[4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT]] = features[4 * 0 + naive.RIGHT]
+    features[[4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT], 0] += [1000, 1053]
+    if not in_loop:
+        features[4 * 3 + naive.LEFT] = -features[4 * 2 + naive.RIGHT]
+    found = compatibility_of(features)
+    assert found.candidates[4 * 0 + naive.RIGHT, :2].tolist() == [4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT]
+    assert found.buddies[0, naive.RIGHT] == 1
+    assert found.doubt[[4 * 0 + naive.RIGHT, 4 * 1 + naive.LEFT]].tolist() == [level, level]
+
+
+def test_not_even_a_loop_is_sure_where_others_fit_exactly_too():
+    # All four sides of all pieces are alike, so that 0 and 1 are best buddies in every direction.
+    found = compatibility_of(np.zeros((4 * 6, 20), dtype=np.int32))
+    assert _loops(found.buddies).any()
+    assert (found.doubt == VAGUE).all()
+
+
+def test_doubt_has_levels_for_loops_and_for_every_ratio_then_none_and_vague():
+    assert LOOPS + len(DOUBT_RATIOS) == NO_BUDDY == VAGUE - 1
+    assert (naive.LOOPS, naive.NO_BUDDY, naive.VAGUE) == (LOOPS, NO_BUDDY, VAGUE)
     # On a line: the right of 0 is at 0, the left of 1, which is nearest to it, at 1000, and that of 2 beyond.
-    for ratio, level in ((0.1, 0), (0.49, 0), (0.51, 1), (0.66, 2), (0.81, 3), (0.91, 4), (0.995, 4)):
+    for ratio, level in ((0.1, 2), (0.64, 2), (0.66, 3), (0.79, 3), (0.81, 4), (0.89, 4), (0.91, 5), (0.995, 5)):
         features = np.zeros((4 * 3, 20), dtype=np.int32)
         features[[4 * 0 + naive.LEFT, 4 * 1 + naive.RIGHT, 4 * 2 + naive.RIGHT], 0] = -(2**20), 2**20, -(2**21)
         features[[4 * 1 + naive.LEFT, 4 * 2 + naive.LEFT], 0] = 1000, -round(1000 / ratio)

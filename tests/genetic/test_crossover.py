@@ -7,17 +7,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve.compatibility.candidates import NO_BUDDY, VAGUE
+from jigsolve.compatibility.costs import HEAD, squared_distance
 from jigsolve.compatibility.memory import new_memory
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.crossover import (
+    CHUNK,
     DRAWN,
     EMPTY,
     LOOKED_AT,
     NONE,
+    FreePieces,
+    bound_squares,
     breed,
+    cheapest_free,
     consult,
     fittest_drawn,
     fittest_for_cell,
+    gather_free,
     grow,
     new_workspace,
 )
@@ -103,6 +109,118 @@ def test_the_number_of_candidates_kept_changes_nothing(frame, seed, keep):
     assert (children[0] == children[1]).all()
 
 
+@pytest.mark.parametrize("measure", ["distance", "seams"])
+def test_nor_does_it_where_lists_run_dry_in_a_puzzle_of_many_chunks(measure):
+    rows, columns = 11, 13
+    rng = np.random.default_rng(4)
+    few_values = random_features(rng, rows * columns, low=-2, high=3)
+    features = few_values if measure == "distance" else midline_seams(random_pieces(rng, rows * columns, levels=3))
+    first, second = random_parents(rng, rows, columns)
+    for mutation_rate in (0.0, 0.1):
+        children = [
+            grow_child(compatibility_of(features, keep), first, second, 7, 1, mutation_rate=mutation_rate)[0].tolist()
+            for keep in (1, 3, rows * columns)
+        ]
+        assert children[0] == children[1] == children[2]
+
+
+def free_pieces(pieces):
+    """Room for as many; nothing in it makes sense yet."""
+    return FreePieces(
+        np.full(pieces, -9, dtype=np.int32),
+        np.full((HEAD, pieces), np.nan, dtype=np.float32),
+        np.full(pieces, np.nan, dtype=np.float32),
+    )
+
+
+FEATURES = {
+    "few values": (-2, 3),
+    "many values": (-1000, 1000),
+    "more than float32 holds": (-(2**27), 2**27),
+    "what float32 cannot tell apart": (2**29, 2**29 + 5),
+    "all alike": (7, 8),
+}
+
+
+def features_of_kind(rng, kind, pieces):
+    if kind == "seams":
+        return midline_seams(random_pieces(rng, pieces, levels=3))
+    return random_features(rng, pieces, HEAD + int(rng.integers(3)), *FEATURES[kind])
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.sampled_from([*FEATURES, "seams"]),
+    st.integers(1, 30) | st.sampled_from([CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5]),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
+def test_the_cheapest_free_piece_is_the_obvious_one(kind, pieces, seed, shuffled):
+    rng = np.random.default_rng(seed)
+    features = features_of_kind(rng, kind, pieces)
+    compatibility = compatibility_of(features, 1)
+    piece, direction = int(rng.integers(pieces)), int(rng.integers(4))
+    facing = direction ^ 2
+    squares = squares_towards(features, piece, direction, pieces)
+    used, free, count = np.zeros(pieces, dtype=np.uint8), free_pieces(pieces), 0
+    if shuffled:  # Then what is listed need not be in order of number.
+        free.pieces[:] = rng.permutation(pieces)
+        count = pieces
+    # Pieces are used up, a few at a time, and only now and then dropped from the list.
+    going = iter(rng.permutation(pieces))
+    while not used.all():
+        if count == 0 or (used[free.pieces[:count]].any() and rng.random() < 0.3) or np.isnan(free.heads[0, 0]):
+            count = gather_free(used, compatibility.heads[facing], free, count)
+            assert sorted(free.pieces[:count]) == np.flatnonzero(used == 0).tolist()
+            assert (free.heads[:, :count] == compatibility.heads[facing][:, free.pieces[:count]]).all()
+        left = np.flatnonzero(used == 0).tolist()
+        lowest = bound_squares(free, count, features, 4 * piece + direction, used)
+        assert not used[free.pieces[lowest]]
+        for at in range(count):  # Those of used pieces may be anything.
+            assert used[free.pieces[at]] or free.bounds[at] >= free.bounds[lowest]
+        found = cheapest_free(features, compatibility.head_error, 4 * piece + direction, used, free, count)
+        assert found == naive.cheapest_free(squares, piece, direction, left)
+        for _ in range(int(rng.integers(1, max(2, pieces // 4)))):
+            used[next(going, 0)] = 1
+
+
+def squares_towards(features, piece, direction, pieces):
+    """The exact sums of one side with those of all pieces: squares[piece, direction, other]."""
+    squares = np.zeros((pieces, 4, pieces))
+    for other in range(pieces):
+        squares[piece, direction, other] = squared_distance(
+            features, 4 * piece + direction, 4 * other + (direction ^ 2)
+        )
+    return squares
+
+
+def test_the_heads_of_free_pieces_bound_what_they_cost():
+    features = random_features(np.random.default_rng(5), 20)
+    compatibility, squares = compatibility_of(features), naive.all_costs(features)
+    used, free = np.zeros(20, dtype=np.uint8), free_pieces(20)
+    for direction in range(4):
+        count = gather_free(used, compatibility.heads[direction ^ 2], free, 0)
+        for piece in range(20):
+            bound_squares(free, count, features, 4 * piece + direction, used)
+            heads = features.reshape(20, 4, -1)[:, :, :HEAD].astype(np.int64)
+            expected = ((heads[piece, direction] - heads[:, direction ^ 2]) ** 2).sum(axis=1)
+            # These numbers are small enough for float32 to hold them nearly as they are.
+            assert free.bounds == pytest.approx(expected, rel=1e-6)
+            assert all(free.bounds <= squares[piece, direction].astype(np.float64) * (1 + 1e-6))
+
+
+def test_of_free_pieces_that_fit_alike_the_first_by_number_is_taken_wherever_it_is_listed():
+    features = np.zeros((4 * 200, HEAD), dtype=np.int32)
+    compatibility = compatibility_of(features, 1)
+    used, free = np.zeros(200, dtype=np.uint8), free_pieces(200)
+    used[:20] = 1
+    free.pieces[:] = np.arange(200)[::-1]
+    count = gather_free(used, compatibility.heads[0], free, 200)
+    assert count == 180
+    used[20:30] = 1
+    assert cheapest_free(features, compatibility.head_error, 2, used, free, count) == 30
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "mutant_from", "mutation_rate"),
     [(2, 3, None, 0.0), (3, 2, None, 0.0), (1, 5, None, 0.0), (2, 3, 2, 0.0), (2, 3, None, 0.2)],
@@ -146,8 +264,9 @@ def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(ro
     features = random_features(rng, pieces)
     compatibility, squares = compatibility_of(features, keep), naive.all_costs(features)
     mutual = compatibility.buddies.ravel() >= 0
-    doubt = np.where(mutual, rng.integers(NO_BUDDY, size=4 * pieces), rng.choice([NO_BUDDY, VAGUE], size=4 * pieces))
-    assert {NO_BUDDY, VAGUE} <= set(doubt)
+    doubt = np.where(mutual, rng.integers(VAGUE + 1, size=4 * pieces), rng.choice([NO_BUDDY, VAGUE], size=4 * pieces))
+    assert {NO_BUDDY, VAGUE} <= set(doubt[~mutual])
+    assert doubt[mutual].min() < NO_BUDDY <= doubt[mutual].max()
     compatibility = compatibility._replace(doubt=doubt.astype(np.uint8))
     buddies, lists = naive.best_buddies(squares), naive.candidates(squares, keep)
     costs = np.sqrt(squares.astype(np.float64))

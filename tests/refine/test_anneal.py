@@ -12,7 +12,10 @@ from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine.anneal import (
     HOLE,
+    MANY_DISPLACED,
+    MOST_MOVED,
     MOST_SWAPPED,
+    MOST_WHOLE_PART,
     OUTSIDE,
     STRIDE,
     anneal,
@@ -185,6 +188,96 @@ def test_a_mistake_is_repaired(damage, photo):
     start = damaged(rows, columns, damage)
     chain = run(compatibility, columns, start, 20_000, 5.0)
     assert grid_of(chain, columns).tolist() == list(range(rows * columns))
+
+
+def with_a_block(rows, columns, height, width):
+    """Features of a picture beside as much flat ground, with a block inside that is hard to break; and where that is.
+
+    All neighbours fit exactly. The seams inside the block are strong, those around it weak: no part of it can leave
+    the rest without making the arrangement dearer by far. The ground fits itself, whichever piece lies where.
+    """
+    rng = np.random.default_rng(rows)
+    strong, weak = (random_features(rng, rows * columns, low=-size, high=size) for size in (2**20, 2**8))
+    picture, block = np.zeros((rows, columns), dtype=bool), np.zeros((rows, columns), dtype=bool)
+    picture[:, : columns // 2] = True
+    block[2 : 2 + height, 2 : 2 + width] = True
+    features = np.zeros_like(strong)
+    for row, column in np.ndindex(rows, columns):
+        for direction in (naive.RIGHT, naive.DOWN):
+            down, right = naive.STEPS[direction]
+            beside = (row + down, column + right)
+            if row + down < rows and column + right < columns and picture[row, column] and picture[beside]:
+                side = 4 * (row * columns + column) + direction
+                kind = weak if block[row, column] != block[beside] else strong
+                features[side] = features[4 * (beside[0] * columns + beside[1]) + (direction ^ 2)] = kind[side]
+    return features, block
+
+
+def swapped_with_ground(rows, columns, block):
+    """The right arrangement, but the block lies in the ground, in other rows and columns than its own."""
+    grid = np.arange(rows * columns).reshape(rows, columns)
+    height, width = block.any(axis=1).sum(), block.any(axis=0).sum()
+    ground = np.zeros_like(block)
+    ground[-1 - height : -1, -1 - width : -1] = True
+    grid[block], grid[ground] = grid[ground].copy(), grid[block].copy()
+    return grid
+
+
+def check_notes_by_a_new_chain(compatibility, columns, chain):
+    """As check_invariants, of large puzzles: the notes of a new chain are compared with obvious ones elsewhere."""
+    grid = grid_of(chain, columns)
+    assert sorted(grid) == list(range(len(grid)))
+    new = chain_from(compatibility, columns, grid)
+    assert chain.board.cells.tolist() == new.board.cells.tolist()
+    assert chain.board.places.tolist() == new.board.places.tolist()
+    listed, expected = (one.doubts.sides[: one.doubts.number[0]].tolist() for one in (chain, new))
+    assert len(listed) == len(expected)
+    assert set(listed) == set(expected)
+    assert [chain.doubts.indices[side] for side in listed] == list(range(len(listed)))
+    assert (chain.doubts.indices >= 0).sum() == len(listed)
+
+
+# The second is so large that the ground which it displaces goes back as it lay.
+@pytest.mark.parametrize(("rows", "columns", "height", "width"), [(20, 22, 5, 5), (26, 28, 6, 7)])
+def test_a_large_segment_is_brought_back_as_a_whole(rows, columns, height, width):
+    assert MOST_MOVED < height * width < rows * columns // MOST_WHOLE_PART
+    assert (height * width > MANY_DISPLACED) == (rows == 26)
+    features, block = with_a_block(rows, columns, height, width)
+    compatibility = compatibility_of(features)
+    chain = chain_from(compatibility, columns, swapped_with_ground(rows, columns, block))
+    costs = [cost_of_chain(compatibility, columns, chain)]
+    for begin in range(0, 20_000, 1000):
+        anneal(compatibility, columns, chain, begin, begin + 1000, 20_000, 0.0)
+        check_notes_by_a_new_chain(compatibility, columns, chain)
+        costs.append(cost_of_chain(compatibility, columns, chain))
+    assert all(after <= before + 1e-6 for before, after in pairwise(costs))
+    assert costs[0] > costs[-1] == 0
+    picture = np.arange(rows * columns).reshape(rows, columns)[:, : columns // 2]
+    assert (grid_of(chain, columns).reshape(rows, columns)[:, : columns // 2] == picture).all()
+
+
+def test_a_segment_of_more_than_its_part_of_the_puzzle_stays_where_it_is():
+    # This tells that in the test above it is the whole segment that moves: the same block, in a smaller puzzle.
+    rows, columns = 14, 20
+    features, block = with_a_block(rows, columns, 5, 5)
+    assert rows * columns // MOST_WHOLE_PART < 5 * 5
+    compatibility = compatibility_of(features)
+    start = swapped_with_ground(rows, columns, block)
+    chain = run(compatibility, columns, start, 20_000, 0.0)
+    check_notes_by_a_new_chain(compatibility, columns, chain)
+    assert not np.isin(np.flatnonzero(block), grid_of(chain, columns).reshape(rows, columns)[block]).any()
+
+
+def test_hot_or_cold_the_notes_of_a_chain_with_large_segments_stay_those_of_its_board():
+    rows, columns = 20, 22
+    features, block = with_a_block(rows, columns, 5, 5)
+    compatibility = compatibility_of(features)
+    unit = cost_of_chain(compatibility, columns, chain_from(compatibility, columns, np.arange(440)[::-1])) / 440
+    for seed, temperature in enumerate((0.001, 0.1, 1.0)):
+        chain = chain_from(compatibility, columns, swapped_with_ground(rows, columns, block), seed)
+        for begin in range(0, 6000, 1000):
+            anneal(compatibility, columns, chain, begin, begin + 1000, 6000, temperature * unit)
+            check_notes_by_a_new_chain(compatibility, columns, chain)
 
 
 def swap_plan(chain, anchor, wanted, direction, seed):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,19 +7,26 @@ from jigsolve import Puzzle
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from jigsolve.genetic.population import cost_of_grid
+from jigsolve.refine import rounds as module
 from jigsolve.refine.rounds import PLAUSIBLE, cost_unit, refine
 from jigsolve.threads import Threads
 from tests import naive
-from tests.puzzles import compatibility_of, drawing, drawn_puzzle, random_features, squares_of
+from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features, squares_of
 
 MEASURES = [lab_features, mgc_seams, midline_seams]
 
 
-def refined(compatibility, columns, grid, effort=1, seed=1, threads=2):
+def refined(compatibility, columns, grid, effort=1, seed=1, threads=2, start=None):
     """Every part of a refinement."""
     with Threads(threads) as pool:
         grid = np.ascontiguousarray(grid, dtype=np.int32)
-        return list(refine(compatibility, columns, grid, effort, seed, pool))
+        return list(refine(compatibility, columns, grid, effort, seed, pool, start))
+
+
+def facts(part):
+    """All that is known after a part of a round."""
+    start = (part.start.rounds, part.start.moves_per_doubt, part.start.moves_in_all, part.start.grid.tolist())
+    return part.grid.tolist(), part.cost, part.mean_cost, part.round, start
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -65,6 +74,60 @@ def test_the_number_of_threads_changes_nothing_and_the_seed_does():
     alone = trajectory(threads=1)
     assert alone == trajectory(threads=2) == trajectory(threads=4)
     assert alone != trajectory(threads=1, seed=2)
+
+
+@pytest.mark.parametrize("limit", [None, 1200])
+def test_from_the_start_of_any_round_the_rest_is_the_same(monkeypatch, limit):
+    monkeypatch.setattr(module, "PART_MOVES", 300)  # Rounds of several parts: each tells the start of its round.
+    if limit:
+        monkeypatch.setattr(module, "MOST_MOVES_IN_ALL", limit)
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    grid = np.random.default_rng(1).permutation(30)
+    parts = refined(compatibility, 6, grid)
+    assert parts[-1].round > 1
+    assert len(parts) > parts[-1].round
+    for part in parts:
+        rest = [facts(other) for other in parts if other.round >= part.round]
+        # What was given before the round does not matter, only what the round starts from.
+        assert [facts(other) for other in refined(compatibility, 6, grid[::-1], start=part.start)] == rest
+
+
+@pytest.mark.parametrize("effort", [0, 1])
+def test_refinement_ends_when_chains_have_made_so_many_moves_in_all(monkeypatch, effort):
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    grid, costs = np.random.default_rng(1).permutation(30), costs_of(compatibility.features)
+    endless = refined(compatibility, 6, grid, effort)
+    made = [0]
+    for part in endless:  # A round is one part here.
+        doubts = len(naive.doubted_sides(part.start.grid.reshape(5, 6), costs))
+        assert part.start.moves_in_all == made[-1]
+        made.append(made[-1] + part.start.moves_per_doubt * doubts)
+    assert len(endless) > 2
+    assert made[-1] < module.MOST_MOVES * 2**effort  # So that no round was cut short.
+    for rounds in range(1, len(endless)):
+        # Ends with the round that reaches the limit, not with one that comes near it.
+        for limit, expected in ((made[rounds], rounds), (made[rounds] + 2**effort, rounds + 1)):
+            monkeypatch.setattr(module, "MOST_MOVES_IN_ALL", limit / 2**effort)
+            parts = refined(compatibility, 6, grid, effort)
+            assert [facts(part) for part in parts] == [facts(part) for part in endless[:expected]]
+
+
+def test_a_round_that_is_cut_short_counts_the_moves_that_it_made(monkeypatch):
+    monkeypatch.setattr(module, "MOST_MOVES", 100)
+    monkeypatch.setattr(module, "LEAST_GAIN_PER_DOUBT", 0)  # So that these short rounds bring enough to go on.
+    monkeypatch.setattr(module, "MOST_MOVES_IN_ALL", 250)
+    compatibility = compatibility_of(random_features(np.random.default_rng(1), 30))
+    parts = refined(compatibility, 6, np.random.default_rng(1).permutation(30), effort=1)
+    assert [part.start.moves_in_all for part in parts] == [0, 200, 400]
+
+
+def test_nothing_is_done_from_a_start_that_has_made_all_moves():
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
+    grid = np.random.default_rng(1).permutation(30).astype(np.int32)
+    first = refined(compatibility, 6, grid)[0].start
+    for moves, any_left in ((2 * module.MOST_MOVES_IN_ALL, False), (2 * module.MOST_MOVES_IN_ALL - 1, True)):
+        start = replace(first, moves_in_all=moves)
+        assert bool(refined(compatibility, 6, grid, start=start)) == any_left
 
 
 def test_mistakes_in_a_photograph_are_repaired(photo):
