@@ -19,7 +19,7 @@ from .refine.rounds import chains_bytes
 
 GIGABYTE = 10**9
 # The interpreter, the libraries and the compiled kernels.
-BASE = 250 * 10**6
+BASE = 300 * 10**6
 # No population of a preset is made smaller than this: with fewer, evolution ends too early.
 LEAST_POPULATION = 50
 
@@ -54,7 +54,7 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     lists = 2 * pieces * (keep + MARGIN) * 8 + TILE_ROWS * TILE_COLUMNS * 4
     bits = CELL_MEMORY_BITS if parameters.greedy == "cell" else 0
     return Need(
-        pixels=puzzle.pieces.nbytes,
+        pixels=2 * puzzle.pieces.nbytes,  # And the picture that they came from or go to.
         features=features,
         candidates=max(making, products + lists),
         evolve=population_bytes(parameters.population, pieces)
@@ -92,7 +92,7 @@ def fitted(
             return smaller
     stage = max(("candidates", "evolve", "refine"), key=lambda name: getattr(need, name))
     change = {
-        "candidates": "fewer candidates or larger pieces",
+        "candidates": "larger pieces",
         "evolve": "a smaller population or fewer threads",
         "refine": "effort 0",
     }[stage]
