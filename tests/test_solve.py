@@ -393,6 +393,8 @@ from jigsolve.refine import rounds
 from tests.puzzles import drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
+# Of noise no arrangement is right: chains differ, and there is something to merge.
+noise = Puzzle.from_array(np.random.default_rng(1).integers(0, 256, size=(32, 40, 3), dtype=np.uint8), 8)
 results = [
     solve(p, "paper", population=12, generations=4, threads=1, mutation_rate=0.5, mutation_unit=unit, candidates=keep)
     for p, unit, keep in ((puzzle, "child", 1), (puzzle, "placement", 32), (identical, "child", 1))
@@ -400,7 +402,7 @@ results = [
 rounds.FIRST_MOVES = rounds.LAST_MOVES = 2
 results += [
     solve(p, population=12, generations=3, threads=1, effort=1, measure=measure, candidates=keep)
-    for p, measure, keep in ((puzzle, "midline", 1), (puzzle, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1))
+    for p, measure, keep in ((puzzle, "midline", 1), (noise, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1))
 ]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """
