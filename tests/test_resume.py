@@ -148,8 +148,8 @@ def killed_and_resumed(preset, undisturbed, folder):
                 wait_for_a_save(folder / "run", process)
             sleep(random.uniform(0, seconds / 8))
         process.kill()
-        process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL, "it was done too soon to be killed"
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, f"it was done too soon to be killed: {errors}"
         kills += 1
         if (folder / "run").exists():
             lengths.append(len(read_checkpoint(folder / "run").history))
@@ -183,7 +183,7 @@ def test_killed_at_random_moments_over_and_over_it_ends_the_same(make_folder):
 )
 def test_sigterm_saves_and_says_how_to_go_on(folder, expected, options, words):
     code, output, errors = stop(start(folder, *solve(*options)), words, signal.SIGTERM, folder / "run")
-    assert (code, output) == (143, "")
+    assert (code, output) == (143, ""), errors
     assert errors.endswith("saved; go on with: jigsolve resume run\n")
     assert "Traceback" not in errors
     assert names(folder) == {"puzzle.png", "run"}

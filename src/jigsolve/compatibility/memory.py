@@ -33,9 +33,17 @@ class Memory(NamedTuple):
     bits: int
 
 
+def empty_memory(pieces: int, bits: int) -> Memory:
+    """Return a memory of nothing, for Python.
+
+    What a kernel returns must be no named tuple: Ctrl-C while its constructor runs would crash the process.
+    """
+    return Memory(np.full((2 * pieces) << bits, -1, np.int64), bits)
+
+
 @inlined
 def new_memory(pieces, bits):
-    """A memory of nothing."""
+    """A memory of nothing, for kernels."""
     return Memory(np.full((2 * pieces) << bits, -1, np.int64), bits)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
-from ..compatibility.memory import cost_in, new_memory, remember, slot_of
+from ..compatibility.memory import cost_in, empty_memory, new_memory, remember, slot_of
 from ..threads import Threads
 from .random import GAMMA, below, first_state, mix
 
@@ -46,7 +46,7 @@ class Population:
 
 def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32]) -> float:
     """Return the cost of a single arrangement."""
-    return float(grid_cost(features, columns, grid, new_memory(len(grid), 0)))
+    return float(grid_cost(features, columns, grid, empty_memory(len(grid), 0)))
 
 
 @kernel

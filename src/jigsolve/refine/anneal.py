@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..compatibility.memory import Memory, cost_in, new_memory, remember, row_and_other, slot_of
+from ..compatibility.memory import Memory, cost_in, empty_memory, remember, row_and_other, slot_of
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
 # What a cell of the board holds when it holds no piece.
@@ -64,24 +64,36 @@ class Chain(NamedTuple):
     memory: Memory
 
 
-@kernel
 def new_chain(compatibility, columns, grid, bits, seed, round_number, index):
-    """A chain that starts from an arrangement."""
+    """Return a chain that starts from an arrangement. It is made here, as kernels return no named tuples."""
     pieces = len(grid)
     width = columns + 2
     board = Board(np.full((pieces // columns + 2) * width, OUTSIDE, np.int32), np.empty(pieces, np.int32), width)
-    for cell in range(pieces):
-        inside = (cell // columns + 1) * width + cell % columns + 1
+    doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
+    state = np.full(1, first_state(seed, round_number, index), np.uint64)
+    chain = Chain(board, doubts, state, empty_memory(pieces, bits))
+    lay_out(compatibility, columns, grid, chain)
+    return chain
+
+
+@kernel
+def lay_out(compatibility, columns, grid, chain):
+    """Lay an arrangement out on the board of a chain, and note its doubts."""
+    board, doubts, _, memory = chain
+    for cell in range(len(grid)):
+        inside = (cell // columns + 1) * board.width + cell % columns + 1
         board.cells[inside] = grid[cell]
         board.places[grid[cell]] = inside
-    doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
-    memory = new_memory(pieces, bits)
-    for piece in range(pieces):
+    for piece in range(len(grid)):
         update_doubts(
-            compatibility.features, compatibility.first_costs, memory.entries, bits, board, doubts, board.places[piece]
+            compatibility.features,
+            compatibility.first_costs,
+            memory.entries,
+            memory.bits,
+            board,
+            doubts,
+            board.places[piece],
         )
-    state = np.full(1, first_state(seed, round_number, index), np.uint64)
-    return Chain(board, doubts, state, memory)
 
 
 @kernel

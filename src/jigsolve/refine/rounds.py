@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compatibility.candidates import Compatibility, costs_of_rank
-from ..compatibility.memory import new_memory
+from ..compatibility.memory import empty_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
 from .anneal import Chain, anneal, copy_grid, new_chain
@@ -156,7 +156,7 @@ def _grid_of(chain: Chain, columns: int) -> NDArray[np.int32]:
 def _merged(
     compatibility: Compatibility, columns: int, grid: NDArray[np.int32], others: list[NDArray[np.int32]]
 ) -> NDArray[np.int32]:
-    best, memory = grid.copy(), new_memory(len(grid), 0)
+    best, memory = grid.copy(), empty_memory(len(grid), 0)
     for other in others:
         merge(compatibility.features, columns, best, other, memory, LEAST_GAIN)
     return best
