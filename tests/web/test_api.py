@@ -356,10 +356,17 @@ def test_fuzzed_pictures_are_read_or_refused_in_a_sentence(tmp_path):
     task = {"source": "picture", "sample": None, "folder": str(tmp_path), "names": ["photo"], "seed": 1}
     task |= {"piece_width": 6, "piece_height": 6, "most_pixels": 10**6}
     (tmp_path / "upload").mkdir()
+    read, refusals = 0, []
     for number in range(300):
         (tmp_path / "upload" / "0.png").write_bytes(fuzzed(rng, number))
-        with contextlib.suppress(InputError):  # Nothing else comes out of it.
+        try:
             read_puzzle(task)
+            read += 1
+        except InputError as error:  # Nothing else comes out of it.
+            refusals.append(str(error))
+    assert read > 20  # Changed pixels make a picture all the same,
+    assert len(refusals) > 20  # and changed headers do not.
+    assert all(len(refusal.split()) > 2 for refusal in refusals)
 
 
 def test_fuzzed_pictures_never_hurt_the_server(site):

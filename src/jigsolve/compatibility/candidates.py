@@ -39,8 +39,9 @@ class Compatibility(NamedTuple):
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
     doubt: NDArray[np.uint8]
-    """(sides,): how doubtful a side's first candidate is, from 0 up: below NO_BUDDY for best buddies, by how much
-    better they fit than the next best candidate of either; VAGUE where the first two fit about equally well."""
+    """(sides,): how doubtful a side's first candidate is, from 0 up: below NO_BUDDY for best buddies, those in loops
+    first, then by how much better they fit than the next best candidate of either; VAGUE where the first two fit about
+    equally well."""
     first_costs: NDArray[np.float32]
     """(sides,): what a side's first candidate costs: no other can be cheaper."""
     heads: NDArray[np.float32]
