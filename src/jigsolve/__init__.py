@@ -23,7 +23,7 @@ from .puzzle import Puzzle
 from .records import read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
-from .solve import Callback, Progress, arrangement_cost, resume, solve, warm_up
+from .solve import Callback, Preparing, Progress, arrangement_cost, resume, solve, warm_up
 from .stop import AllOf, AnyOf, MaxGenerations, MaxSeconds, NoImprovement, StoppingRule
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "OutputError",
     "Parameters",
     "Picture",
+    "Preparing",
     "Progress",
     "Puzzle",
     "Result",

@@ -41,7 +41,7 @@ from .puzzle import Puzzle
 from .records import check_belong_together, read_record, truth_to_json
 from .result import Result
 from .samples import sample_picture
-from .solve import Callback, Progress, resume, solve, warm_up
+from .solve import Progress, resume, solve, warm_up
 from .stop import AnyOf, MaxSeconds, NoImprovement, StoppingRule
 from .termination import EXIT_TERMINATED, Terminated, Termination
 from .web.cli import serve
@@ -487,8 +487,8 @@ def _solve(
     """Solve with a display; return the result and the film of it."""
     names = {field.name for field in fields(Parameters)}
     parameters = parameters_of(options["preset"], **{name: options[name] for name in names & options.keys()})
-    with _shown(puzzle, options["preset"], parameters, display, limits, termination) as (callback, film):
-        return solve(puzzle, stop=limits.rule(), callback=callback, **options), film
+    with _shown(puzzle, options["preset"], parameters, display, limits, termination) as (watchers, film):
+        return solve(puzzle, stop=limits.rule(), **watchers, **options), film
 
 
 def _resume(
@@ -496,10 +496,10 @@ def _resume(
 ) -> tuple[Result, Film]:
     """Go on with a run as `_solve` began it."""
     shown = _shown(run.puzzle, run.preset, run.parameters, display, limits, termination, run.history)
-    with shown as (callback, film):
+    with shown as (watchers, film):
         for generation, best in run.records() if run.trail else ():
             film.add(Progress(generation, best, run.parameters))
-        return resume(run, stop=limits.rule(), callback=callback, warn=display.warn, **options), film
+        return resume(run, stop=limits.rule(), **watchers, warn=display.warn, **options), film
 
 
 @contextmanager
@@ -511,8 +511,8 @@ def _shown(
     limits: _Limits,
     termination: Termination,
     past: Sequence[Generation] = (),
-) -> Iterator[tuple[Callback, Film]]:
-    """Compile, then give a callback that shows and films a solve."""
+) -> Iterator[tuple[dict[str, Any], Film]]:
+    """Compile, then give what shows and films a solve: its `callback` and `preparing`."""
     with display.patiently("compiling for this machine: only the first time, less than a minute"):
         warm_up(preset, parameters.measure)
     film = Film(puzzle)
@@ -524,7 +524,11 @@ def _shown(
             film.add(progress)
             shown.show(progress)
 
-        yield callback, film
+        def preparing(share: float) -> None:
+            termination.check()
+            shown.prepare(share)
+
+        yield {"callback": callback, "preparing": preparing}, film
 
 
 def _check_outputs(inputs: list[Path], outputs: list[Path | None], *, force: bool) -> None:

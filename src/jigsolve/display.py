@@ -106,7 +106,10 @@ def decoders_silenced() -> Iterator[None]:
 
 
 class GenerationDisplay(Protocol):
-    """Shows one generation after the other; `show` is a callback for `solve`."""
+    """Shows one generation after the other; `prepare` and `show` are `preparing` and `callback` for `solve`."""
+
+    def prepare(self, share: float) -> None:
+        """Show how far the search for candidates is."""
 
     def show(self, progress: SolveProgress) -> None:
         """Show the generation just made."""
@@ -115,6 +118,9 @@ class GenerationDisplay(Protocol):
 class _Live:
     def __init__(self, progress: Progress, task: TaskID, words: "_Words") -> None:
         self._progress, self._task, self._words = progress, task, words
+
+    def prepare(self, share: float) -> None:
+        self._progress.update(self._task, total=1, completed=share, left=self._words.until_prepared(share))
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
@@ -135,6 +141,12 @@ class _Lines:
         self._said = monotonic()
         self._stage = ""
         self._unsaid = ""
+
+    def prepare(self, share: float) -> None:
+        left = self._words.until_prepared(share)
+        if left and monotonic() - self._said >= LINE_SECONDS:
+            self._unsaid = f"candidates: {share:.0%}, {left}"
+            self.end()
 
     def show(self, progress: SolveProgress) -> None:
         generation = progress.generation
@@ -176,7 +188,15 @@ class _Words:
         self._max_seconds = max_seconds
         # The first generations take several times as long as the rest: only the last few count.
         self._ends: deque[float] = deque(maxlen=RECENT + 1)
+        self._began = monotonic()
         self._evolved = max((generation.number for generation in past if generation.stage == EVOLVE), default=0)
+
+    def until_prepared(self, share: float) -> str:
+        """Return the time until all candidates are found, which is empty while there is no telling."""
+        spent = monotonic() - self._began
+        if spent < LINE_SECONDS or share <= 0:
+            return ""
+        return f"about {in_words(spent * (1 - share) / share)} until evolution begins"
 
     def about(self, generation: Generation) -> tuple[str, str, str]:
         """Return the count, the details and the time left, which is empty while there is no telling."""

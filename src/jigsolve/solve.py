@@ -50,6 +50,9 @@ class Progress:
 Callback = Callable[[Progress], bool | None]
 """Called after every generation, the random one included, and every part of the refinement; True stops the run."""
 
+Preparing = Callable[[float], object]
+"""Called while candidates are searched, before the first generation, with the share that is done, 0 to 1."""
+
 
 def solve(
     puzzle: Puzzle,
@@ -58,6 +61,7 @@ def solve(
     seed: int = 1,
     stop: StoppingRule | None = None,
     callback: Callback | None = None,
+    preparing: Preparing | None = None,
     threads: int | None = None,
     checkpoint: str | Path | Checkpoints | None = None,
     memory: int | None = None,
@@ -91,6 +95,8 @@ def solve(
         and every part of the refinement.
     callback
         Called with a `Progress` after every generation and every part of the refinement; returning True stops the run.
+    preparing
+        Called with the share that is done, 0 to 1, while candidates are searched, before the first generation.
     threads
         Threads that make children; all usable cores when None.
     checkpoint
@@ -141,14 +147,14 @@ effort
     parameters = _within_memory(puzzle, parameters, threads, memory, population_is_free=population is None)
     run = Checkpoint(puzzle, preset, parameters, seed_number(seed))
     if checkpoint is None:
-        return _run(run, warnings.warn, stop, callback, threads)
+        return _run(run, warnings.warn, stop, callback, preparing, threads)
     options = checkpoint if isinstance(checkpoint, Checkpoints) else Checkpoints(checkpoint)
     options.check()
     path = Path(options.path)
     run = replace(run, every=options.every, trail=options.trail, notes=options.notes, path=path)
     # From now on there is something to go on with, and a disk without room for it is found out.
     write_checkpoint(path, run, overwrite=options.overwrite)
-    return _run(run, options.warn, stop, callback, threads)
+    return _run(run, options.warn, stop, callback, preparing, threads)
 
 
 def resume(
@@ -156,6 +162,7 @@ def resume(
     *,
     stop: StoppingRule | None = None,
     callback: Callback | None = None,
+    preparing: Preparing | None = None,
     threads: int | None = None,
     every: float | None = None,
     warn: Warn = warnings.warn,
@@ -169,7 +176,7 @@ def resume(
     ----------
     checkpoint
         The file, or what `read_checkpoint` read from it.
-    stop, callback
+    stop, callback, preparing
         As for `solve`. They are code, which is not saved: pass them again. The callback sees what is new.
     threads
         As for `solve`; it need not be the same number.
@@ -192,7 +199,7 @@ def resume(
     run = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
     if every is not None:
         run = replace(run, every=check_every(every))
-    return _run(run, warn, stop, callback, threads)
+    return _run(run, warn, stop, callback, preparing, threads)
 
 
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
@@ -243,7 +250,12 @@ def _within_memory(
 
 
 def _run(
-    run: Checkpoint, warn: Warn, stop: StoppingRule | None, callback: Callback | None, threads: int | None
+    run: Checkpoint,
+    warn: Warn,
+    stop: StoppingRule | None,
+    callback: Callback | None,
+    preparing: Preparing | None,
+    threads: int | None,
 ) -> Result:
     """Begin a run, or go on with it, to its end."""
     puzzle, parameters = run.puzzle, run.parameters
@@ -251,7 +263,7 @@ def _run(
     with Threads(threads) as pool:
         features = MEASURES[parameters.measure](puzzle)
         clock.lap("costs")
-        compatibility = find_candidates(features, parameters.candidates, pool)
+        compatibility = find_candidates(features, parameters.candidates, pool, preparing)
         clock.lap("candidates")
 
         def watch(generation: Generation, best: Arrangement) -> None:

@@ -1,6 +1,6 @@
 """The exact best candidates of every side, best first, and best buddies; never a table of all pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import HEAD, Features, Seams, cost_of, head_of, squared_distance, squared_distance_below
+from .loops import SOUGHT, partners_in_loops
 from .products import distance_product, seam_product
 
 # Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
@@ -19,16 +20,21 @@ TILE_COLUMNS = 4096
 MARGIN = 8
 # Entries of a tile that are compared with their limits at once.
 CHUNK = 64
-# Levels of doubt of best buddies: those in two loops, in one, and the rest by the ratio of their cost to that of the
-# next best candidate of either. (A loop: four pieces in a square, each the best buddy of the next.) Beyond the last
-# ratio every second one is wrong, and a piece is better judged by all its neighbours.
+# Levels of doubt of partners: those in two sure loops, in one, and best buddies by the ratio of their cost to that of
+# the next best candidate of either. Beyond the last ratio every second one is wrong, and a piece is better judged by
+# all its neighbours.
 LOOPS = 2
 DOUBT_RATIOS = (0.65, 0.8, 0.9)
-NO_BUDDY = LOOPS + len(DOUBT_RATIOS)
-VAGUE = NO_BUDDY + 1
+NO_PARTNER = LOOPS + len(DOUBT_RATIOS)
+VAGUE = NO_PARTNER + 1
 # A side is vague if its second candidate is at most this much dearer than the first.
 VAGUE_RATIO = 1.01
 TINY = np.finfo(np.float32).tiny
+# The share of the time for candidates that bounding all pairs takes, about; the rest is a second look where it is due.
+BOUNDED = 0.7
+
+Tell = Callable[[float], object]
+"""Told from time to time which share of the work is done."""
 
 
 class Compatibility(NamedTuple):
@@ -38,10 +44,13 @@ class Compatibility(NamedTuple):
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
+    partners: NDArray[np.int32]
+    """(pieces, 4): the piece that most probably lies at this side, or -1: in a sure loop with it (see `loops`), or a
+    best buddy that fits clearly better than the next best."""
     doubt: NDArray[np.uint8]
-    """(sides,): how doubtful a side's first candidate is, from 0 up: below NO_BUDDY for best buddies, those in loops
-    first, then by how much better they fit than the next best candidate of either; VAGUE where the first two fit about
-    equally well."""
+    """(sides,): how doubtful a side's partner is, from 0 up: those in loops first, then by how much better they fit
+    than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
+    candidates fit about equally well."""
     first_costs: NDArray[np.float32]
     """(sides,): what a side's first candidate costs: no other can be cheaper."""
     heads: NDArray[np.float32]
@@ -52,8 +61,18 @@ class Compatibility(NamedTuple):
     """What any other cost is computed from (see `costs`)."""
 
 
-def find_candidates(features: Features, keep: int, threads: Threads) -> Compatibility:
-    """Find the `keep` cheapest candidates of every side.
+def find_candidates(features: Features, keep: int, threads: Threads, tell: Tell | None = None) -> Compatibility:
+    """Find the `keep` cheapest candidates of every side, and what follows from them."""
+    candidates = _candidates(features, keep, threads, tell)
+    pieces = len(candidates) // 4
+    buddies = _best_buddies(candidates)
+    costs = _costs_of_first(candidates, features, threads)
+    partners, doubt = _partners(candidates, buddies, costs)
+    return Compatibility(candidates, buddies, partners, doubt, costs[:, 0].copy(), *_heads(features, pieces), features)
+
+
+def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None) -> NDArray[np.int32]:
+    """Return the exact lists.
 
     A matrix product bounds the costs of all pairs from below, tile by tile. A pair has one cost, seen from either side,
     so each tile serves the sides of its rows and those of its columns. Of those with the lowest bounds the costs are
@@ -63,19 +82,30 @@ def find_candidates(features: Features, keep: int, threads: Threads) -> Compatib
     pieces = len(product.left) // 4
     keep = min(keep, pieces - 1)
     candidates = np.empty((4 * pieces, keep), dtype=np.int32)
-    if keep > 0:
-        for direction in (0, 1):
-            left = np.ascontiguousarray(product.left[direction::4])
-            right = np.ascontiguousarray(product.right[direction + 2 :: 4])
-            own, others = _nearest_by_bound(left, right, min(keep + MARGIN, pieces - 1), threads)
-            again = _settle(features, direction, own, candidates, threads)
-            _look_again(features, direction, again, left, right, candidates, threads)
-            again = _settle(features, direction + 2, others, candidates, threads)
-            _look_again(features, direction + 2, again, right, left, candidates, threads)
-    buddies = _best_buddies(candidates)
-    first_costs = costs_of_rank(candidates, features, 0)
-    doubt = _doubt(candidates, buddies, first_costs, costs_of_rank(candidates, features, 1))
-    return Compatibility(candidates, buddies, doubt, first_costs, *_heads(features, pieces), features)
+    if keep == 0:
+        return candidates
+    for direction in (0, 1):
+        left = np.ascontiguousarray(product.left[direction::4])
+        right = np.ascontiguousarray(product.right[direction + 2 :: 4])
+        begin, bounded, end = direction / 2, (direction + BOUNDED) / 2, (direction + 1) / 2
+        half = (bounded + end) / 2
+        short = min(keep + MARGIN, pieces - 1)
+        own, others = _nearest_by_bound(left, right, short, threads, _part(tell, begin, bounded))
+        again = _settle(features, direction, own, candidates, threads)
+        _look_again(features, direction, again, left, right, candidates, threads, _part(tell, bounded, half))
+        again = _settle(features, direction + 2, others, candidates, threads)
+        _look_again(features, direction + 2, again, right, left, candidates, threads, _part(tell, half, end))
+    return candidates
+
+
+def _part(tell: Tell | None, begin: float, end: float) -> Tell:
+    """Return what a part of the work tells its share to."""
+
+    def told(share: float) -> None:
+        if tell is not None:
+            tell(begin + share * (end - begin))
+
+    return told
 
 
 class Nearest(NamedTuple):
@@ -90,7 +120,7 @@ def _nothing_yet(pieces: int, short: int) -> Nearest:
 
 
 def _nearest_by_bound(
-    left: NDArray[np.float32], right: NDArray[np.float32], short: int, threads: Threads
+    left: NDArray[np.float32], right: NDArray[np.float32], short: int, threads: Threads, tell: Tell
 ) -> tuple[Nearest, Nearest]:
     """Return the nearest by bound of the sides in `left` among those in `right`, and the other way round."""
     own, others = _nothing_yet(len(left), short), _nothing_yet(len(right), short)
@@ -100,6 +130,8 @@ def _nearest_by_bound(
             tile[same - first_row, same - first_column] = np.inf  # No piece lies beside itself.
         threads.run(len(tile), partial(collect_by_row, tile, first_row, first_column, own))
         threads.run(tile.shape[1], partial(collect_by_column, tile, first_row, first_column, others))
+        if first_column + tile.shape[1] == len(right):
+            tell((first_row + len(tile)) / len(left))
     return own, others
 
 
@@ -127,6 +159,7 @@ def _look_again(
     others: NDArray[np.float32],
     candidates: NDArray[np.int32],
     threads: Threads,
+    tell: Tell,
 ) -> None:
     """Find the candidates of some pieces' sides among all whose bounds allow it, in order of number."""
     for first in range(0, len(pieces), TILE_ROWS):
@@ -138,6 +171,7 @@ def _look_again(
             tile = factors @ others[column : column + TILE_COLUMNS].T
             look = partial(look_again, features, direction, rows, column, tile, limits, squares, candidates)
             threads.run(len(rows), look)
+        tell((first + len(rows)) / len(pieces))
 
 
 def _best_buddies(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -156,35 +190,30 @@ def buddied_share(buddies: NDArray[np.int32], grid: NDArray[np.integer[Any]]) ->
     return float((right.sum() + down.sum()) / pairs) if pairs else 1.0
 
 
-def _doubt(
-    candidates: NDArray[np.int32],
-    buddies: NDArray[np.int32],
-    first: NDArray[np.float32],
-    second: NDArray[np.float32],
-) -> NDArray[np.uint8]:
-    doubt = np.where(second <= VAGUE_RATIO * first, VAGUE, NO_BUDDY).astype(np.uint8)
-    mutual = buddies.ravel() >= 0
-    if mutual.any():
-        next_best = np.minimum(second[mutual], second[candidates[mutual, 0]])
-        levels = LOOPS + np.searchsorted(DOUBT_RATIOS, first[mutual] / np.maximum(next_best, TINY), side="right")
-        loops = _loops(buddies).ravel()[mutual]
-        levels = np.where(loops > 0, LOOPS - loops, levels)
-        doubt[mutual] = np.where(next_best > 0, levels, VAGUE)  # Of pieces that all fit exactly, none is sure.
-    return doubt
+def _costs_of_first(candidates: NDArray[np.int32], features: Features, threads: Threads) -> NDArray[np.float32]:
+    """Return what the first candidates of every side cost: as many as loops are sought among, but two at least."""
+    costs = np.full((len(candidates), min(SOUGHT, max(2, candidates.shape[1]))), np.inf, dtype=np.float32)
+    threads.run(len(costs), partial(cost_first, candidates, features, costs))
+    return costs
 
 
-def _loops(buddies: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return for every side of a piece in how many loops, 0 to 2, it and its best buddy are."""
-
-    def buddy_of(pieces: NDArray[np.int32], direction: int) -> NDArray[np.int32]:
-        return np.where(pieces >= 0, buddies[pieces, direction], -1)
-
-    loops = np.zeros(buddies.shape, dtype=np.int64)
-    for direction in range(4):
-        for turn in (direction ^ 1, direction ^ 3):
-            one_way = buddy_of(buddies[:, direction], turn)
-            loops[:, direction] += (one_way >= 0) & (one_way == buddy_of(buddies[:, turn], direction))
-    return loops
+def _partners(
+    candidates: NDArray[np.int32], buddies: NDArray[np.int32], costs: NDArray[np.float32]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Return the partners of all sides, and how doubtful they are."""
+    first, second = costs[:, 0], costs[:, 1]
+    in_loops, counts = partners_in_loops(candidates, costs)
+    partners, loops = in_loops.ravel(), counts.ravel()
+    doubt = np.where(second <= VAGUE_RATIO * first, VAGUE, NO_PARTNER).astype(np.uint8)
+    doubt[loops > 0] = LOOPS - loops[loops > 0]
+    sides = np.flatnonzero((buddies.ravel() >= 0) & (loops == 0))
+    sides = sides[loops[candidates[sides, 0]] == 0] if len(sides) else sides
+    if len(sides):
+        next_best = np.minimum(second[sides], second[candidates[sides, 0]])
+        levels = LOOPS + np.searchsorted(DOUBT_RATIOS, first[sides] / np.maximum(next_best, TINY), side="right")
+        doubt[sides] = np.where(next_best > 0, levels, VAGUE)  # Of pieces that all fit exactly, none is sure.
+        partners[sides] = np.where(doubt[sides] < NO_PARTNER, buddies.ravel()[sides], -1)
+    return partners.reshape(-1, 4), doubt
 
 
 def _heads(features: Features, pieces: int) -> tuple[NDArray[np.float32], float]:
@@ -201,6 +230,14 @@ def heads_of(features, pieces):
             for index in range(HEAD):
                 heads[direction, index, piece] = head_of(features, 4 * piece + direction, index)
     return heads
+
+
+@kernel
+def cost_first(candidates, features, costs, begin, end):
+    """What the first candidates of the sides begin .. end-1 cost."""
+    for side in range(begin, end):
+        for rank in range(min(candidates.shape[1], costs.shape[1])):
+            costs[side, rank] = cost_of(features, squared_distance(features, side, candidates[side, rank]))
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
-from ..compatibility.candidates import NO_BUDDY, VAGUE
+from ..compatibility.candidates import NO_PARTNER, VAGUE
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
 from .population import grid_cost
@@ -72,8 +72,8 @@ def new_workspace(pieces, rows, columns):
         np.empty(pieces, np.uint8),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
-        np.empty((NO_BUDDY, 4 * pieces), np.int64),
-        np.empty(NO_BUDDY, np.int64),
+        np.empty((NO_PARTNER, 4 * pieces), np.int64),
+        np.empty(NO_PARTNER, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty(4 * pieces, np.int64),
         np.empty((4, pieces), np.int32),
@@ -85,7 +85,7 @@ def new_workspace(pieces, rows, columns):
 
 def workspace_bytes(pieces: int, rows: int, columns: int, bits: int) -> int:
     """Return what a thread needs to make children: a workspace, and the memory of costs."""
-    lists = 4 * 8 * (4 + NO_BUDDY) + 4 * 4 * (1 + HEAD)
+    lists = 4 * 8 * (4 + NO_PARTNER) + 4 * 4 * (1 + HEAD)
     return pieces * (16 + 16 + 1 + 4 + lists + (16 << bits)) + 4 * (2 * rows + 1) * (2 * columns + 1)
 
 
@@ -286,8 +286,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     EMPTY" is all that placing needs to ask.
 
     The frontier is lists of entries (cell, side beside it): sides with agreed advice, with a buddy in a parent, and the
-    rest, the boundary; where pieces are judged by cell, sides of the rest that have a best buddy are hoped for first,
-    in a list for each level of doubt, and vague ones come last.
+    rest, the boundary; where pieces are judged by cell, partners of the sides of the rest are hoped for first, in a
+    list for each level of doubt, and vague sides come last.
     Invariant: each side of a placed piece that faces an EMPTY cell is in one of them. A filled cell stays filled and a
     used piece used, so an entry is looked at only when it is drawn: one whose cell is filled is dropped, one whose
     piece is used joins the rest. The draws are uniform over the valid entries all the same.
@@ -298,8 +298,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     draws no random numbers and stays where the cache is warm.
 
     A greedy placement takes the best free piece for a side drawn, as the paper says; or, given a memory of more than
-    one place a row, the best for the cell beside it, judged by all neighbours. Then sides with a best buddy, of whose
-    fit there is little doubt, are taken before others, and those that many pieces fit last.
+    one place a row, the best for the cell beside it, judged by all neighbours. Then sides with a partner are taken
+    before others, the surest first, and those that many pieces fit last.
 
     A mutation puts a random free piece where an agreed or a greedy one was to go: once, at the first chance from
     placement `mutant_from` on, and at every placement with chance `mutation_rate`.
@@ -312,7 +312,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
     grid, used, free, free_counts = work.grid, work.used, work.free, work.free_counts
     agreed, buddied, hoped, boundary = work.agreed, work.buddied, work.hoped, work.boundary
-    buddies, doubt, heads = compatibility.buddies, compatibility.doubt, compatibility.heads
+    partners, doubt, heads = compatibility.partners, compatibility.doubt, compatibility.heads
     hoped_counts, vague = work.hoped_counts, work.vague
     hoped_counts[:] = 0
     grid[:] = EMPTY
@@ -358,7 +358,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     agreed[agreed_count] = entry
                     agreed_count += 1
                 elif advised == NONE:
-                    if bits == 0 or doubt[side] == NO_BUDDY:
+                    if bits == 0 or doubt[side] == NO_PARTNER:
                         boundary[boundary_count] = entry
                         boundary_count += 1
                     elif doubt[side] == VAGUE:
@@ -401,8 +401,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     boundary[boundary_count] = entry
                     boundary_count += 1
         hopeful = False
-        level = 0 if bits > 0 and phase == GREEDY else NO_BUDDY
-        while level < NO_BUDDY and not hopeful:
+        level = 0 if bits > 0 and phase == GREEDY else NO_PARTNER
+        while level < NO_PARTNER and not hopeful:
             count = hoped_counts[level]
             if count == 0:
                 level += 1
@@ -415,7 +415,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             cell = entry >> ENTRY_SHIFT
             if grid[cell] == EMPTY:
                 side = entry & ENTRY_MASK
-                piece = np.int64(buddies[side >> 2, side & 3])
+                piece = np.int64(partners[side >> 2, side & 3])
                 if not used[piece]:
                     hopeful = True
                 else:

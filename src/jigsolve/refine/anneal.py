@@ -23,7 +23,7 @@ OUTSIDE = -2
 # The largest segment that is moved as one, and how many cells around a move are emptied besides, at most.
 MOST_MOVED = 16
 MOST_RUINED = 12
-# In one move of so many a whole segment is taken, all that best buddies connect, unless it has more pieces than this or
+# In one move of so many a whole segment is taken, all that partners connect, unless it has more pieces than this or
 # this part of the puzzle: the picture's own body is better left where it is.
 WHOLE_EVERY = 16
 MOST_WHOLE = 128
@@ -128,8 +128,8 @@ def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
 
 
 @kernel
-def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness, state, segment):
-    """Gather up to `most` pieces that hang on `first`: always over best buddies, else with chance `looseness`.
+def gather_segment(partners, board, marks, mark, first, keep_out, most, looseness, state, segment):
+    """Gather up to `most` pieces that hang on `first`: always over partners, else with chance `looseness`.
 
     The piece `keep_out` is left where it is. Return how many there are.
     """
@@ -152,7 +152,7 @@ def gather_segment(buddies, board, marks, mark, first, keep_out, most, looseness
             other = cells[beside]
             if other >= 0 and marks[beside] != mark and count < most:
                 state += GAMMA
-                if buddies[piece, direction] == other or unit(mix(state)) < looseness:
+                if partners[piece, direction] == other or unit(mix(state)) < looseness:
                     marks[beside] = mark
                     segment[count] = other
                     count += 1
@@ -325,7 +325,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that some other piece
     would fit better than the one they face.
     """
-    candidates, buddies = compatibility.candidates, compatibility.buddies
+    candidates, partners = compatibility.candidates, compatibility.partners
     first_costs, features = compatibility.first_costs, compatibility.features
     board, doubts, states, memory = chain
     cells, places, width = board
@@ -413,7 +413,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         if whole:
             most, looseness = most_whole, 0.0
         mark += 1
-        gathered = gather_segment(buddies, board, marks, mark, piece, anchor, most, looseness, mix(state), segment)
+        gathered = gather_segment(partners, board, marks, mark, piece, anchor, most, looseness, mix(state), segment)
         if whole and gathered == most:
             continue
         moved = 0

@@ -28,6 +28,9 @@ LAST_MOVES = 32
 # skies, which would gain a little in every round for hours, ends.
 MOST_MOVES = 16_000
 MOST_MOVES_IN_ALL = 96_000
+# Nor more than this divided by the number of pieces, in all: evolution leaves little to mend in a large puzzle but
+# its skies, and there a move, which has to fetch what it looks at from far away in memory, takes several times as long.
+MOST_MOVES_BY_PIECES = 700_000_000
 # A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
 LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
@@ -81,7 +84,8 @@ def refine(
     cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
     number, moves_per_doubt, moves_in_all = start.rounds, start.moves_per_doubt, start.moves_in_all
-    while moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < MOST_MOVES_IN_ALL * 2**effort and unit > 0:
+    most, most_in_all = most_moves(len(best), effort)
+    while moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all and unit > 0:
         start = RoundStart(number, moves_per_doubt, moves_in_all, best)
         number += 1
         before = cost
@@ -89,7 +93,7 @@ def refine(
         doubts = int(chains[0].doubts.number[0])
         if doubts == 0:
             return
-        moves = min(moves_per_doubt * doubts, MOST_MOVES * 2**effort)
+        moves = min(moves_per_doubt * doubts, most)
         moves_in_all += moves
         for bounds in _parts(moves):
             _advance(compatibility, columns, chains, bounds, moves, unit, threads)
@@ -100,9 +104,15 @@ def refine(
             yield Refinement(best, cost, mean_cost, number, start)
         del chains  # Before the next round makes its own: their memories are large.
         if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
-            if moves_per_doubt * doubts >= MOST_MOVES * 2**effort:
+            if moves_per_doubt * doubts >= most:
                 return
             moves_per_doubt *= 2
+
+
+def most_moves(pieces: int, effort: int) -> tuple[int, int]:
+    """Return how many moves a chain makes at most, in a round and in all."""
+    in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_PIECES // pieces) * 2**effort
+    return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
 def _new_chains(
