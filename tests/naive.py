@@ -1,16 +1,18 @@
 """Slow, obvious versions of the kernels, to compare them with. Nothing here is fast and nothing here is clever."""
 
 import random
-from itertools import pairwise
+from itertools import product
 
 import numpy as np
 
 RIGHT, DOWN, LEFT, UP = range(4)
-# Levels of doubt: first those of best buddies in two loops and in one; at the end those without a best buddy, or with
-# one that is little better than the next, and those of which two candidates fit about equally well.
+# Levels of doubt: first those of partners in two loops and in one; at the end those without a partner, and those of
+# them of which two candidates fit about equally well.
 LOOPS = 2
-NO_BUDDY = 5
+NO_PARTNER = 5
 VAGUE = 6
+# The seams of a loop (top left, top right, bottom left, bottom right): one place, the direction, and the other place.
+SEAMS = ((0, RIGHT, 1), (2, RIGHT, 3), (0, DOWN, 2), (1, DOWN, 3))
 STEPS = {RIGHT: (0, 1), DOWN: (1, 0), LEFT: (0, -1), UP: (-1, 0)}
 
 
@@ -121,46 +123,77 @@ def best_buddies(squares):
     ]
 
 
-def loops(buddies):
-    """In how many loops each side and its best buddy are.
+def loops(costs, lists, sought):
+    """All loops of four different pieces, and what each costs, in float32 and in this order.
 
-    A loop is a walk to the right, down, left and up, from each piece to its best buddy, that ends where it began.
+    Each seam is between a piece and one of the first candidates of its right or lower side.
     """
-    counts = [[0] * 4 for _ in buddies]
-    for first in range(len(buddies)):
-        walk = [first]
-        for direction in (RIGHT, DOWN, LEFT, UP):
-            walk.append(int(buddies[walk[-1]][direction]) if walk[-1] >= 0 else -1)
-        if walk[-1] == first:
-            for direction, (one, other) in enumerate(pairwise(walk)):
+    first = [[other // 4 for other in others[:sought]] for others in lists]
+    found = {}
+    for a in range(len(lists) // 4):
+        for b, c in product(first[4 * a + RIGHT], first[4 * a + DOWN]):
+            for d in set(first[4 * c + RIGHT]) & set(first[4 * b + DOWN]):
+                if len({a, b, c, d}) == 4:
+                    top, left = costs[a, RIGHT, b], costs[a, DOWN, c]
+                    bottom, right = costs[c, RIGHT, d], costs[b, DOWN, d]
+                    found[a, b, c, d] = np.float32(np.float32(np.float32(top + left) + bottom) + right)
+    return found
+
+
+def partners(costs, lists, sought, sure_ratio):
+    """Who lies at each side of each piece by the sure loops, or -1, and how many of them say so.
+
+    A loop is sure if no loop with the same piece in the same corner costs less than 1 / sure_ratio of it.
+    """
+    found, ratios, in_corner = loops(costs, lists, sought), {}, {}
+    for loop, cost in found.items():
+        for place in enumerate(loop):
+            in_corner.setdefault(place, []).append(cost)
+    # The two cheapest with a piece in a corner: one of them is a loop itself, or it is not sure.
+    two = {place: sorted([*those, np.inf])[:2] for place, those in in_corner.items()}
+    for loop, cost in found.items():
+        rivals = [two[place] for place in enumerate(loop)]
+        if all(cheapest == cost for cheapest, _ in rivals):
+            ratio = max(np.float32(cost / rival) if rival > 0 else 1 for _, rival in rivals)
+            if ratio < np.float32(sure_ratio):
+                ratios[loop] = ratio
+    sides, counts = [[-1] * 4 for _ in costs], [[0] * 4 for _ in costs]
+    for loop in sorted(ratios, key=lambda one: (ratios[one], one[0])):
+        pairs = [(loop[one], direction, loop[two]) for one, direction, two in SEAMS]
+        for one, direction, two in pairs:
+            if (sides[one][direction], sides[two][direction + 2]) in ((-1, -1), (two, one)):
+                sides[one][direction], sides[two][direction + 2] = two, one
                 counts[one][direction] += 1
-                counts[other][(direction + 2) % 4] += 1
-    return counts
+                counts[two][direction + 2] += 1
+    return sides, counts
 
 
-def doubts(costs, lists, ratios, vague_ratio):
-    """How doubtful each side's first candidate is, of lists of candidates: costs are the float32 of all pairs.
+def doubts(costs, lists, ratios, vague_ratio, sought, sure_ratio):
+    """The partner of each side, or -1, and how doubtful it is, of lists of candidates: costs are the float32 of all.
 
-    First come best buddies in loops, the more the surer. The levels of the others go by the share of the next best
-    candidate's cost that they cost. Then comes what has no buddy, and last what has two candidates about equally good,
-    such as buddies that fit exactly, as others do.
+    First come those in sure loops, the more the surer. Then best buddies neither of which is in a loop, by the share of
+    the next best candidate's cost that they cost. Then comes what has no partner, and last what has two candidates
+    about equally good, such as buddies that fit exactly, as others do.
     """
-    best = [others[0] if others else -1 for others in lists]
-    mutual = [first // 4 if first >= 0 and best[first] == side else -1 for side, first in enumerate(best)]
-    counts = loops([mutual[begin : begin + 4] for begin in range(0, len(lists), 4)])
-    levels = []
+    looped, counts = partners(costs, lists, sought, sure_ratio)
+    those, levels = [], []
     for side, others in enumerate(lists):
         fits = [[costs[s // 4, s % 4, other // 4] for other in lists[s]] for s in (side, *others[:1])]
-        if others and lists[others[0]][0] == side:
+        mutual = bool(others) and lists[others[0]][0] == side
+        partner, level = -1, NO_PARTNER
+        if counts[side // 4][side % 4]:
+            partner, level = looped[side // 4][side % 4], LOOPS - counts[side // 4][side % 4]
+        elif mutual and not counts[others[0] // 4][others[0] % 4]:
             next_best = min((each[1] for each in fits if len(each) > 1), default=np.float32(np.inf))
-            share = float(fits[0][0] / next_best) if next_best > 0 else None
-            looped = counts[side // 4][side % 4]
-            level = LOOPS - looped if looped else LOOPS + sum(share >= ratio for ratio in ratios if share is not None)
-            levels.append(VAGUE if share is None else level)
-        else:
-            vague = len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]
-            levels.append(VAGUE if vague or not others else NO_BUDDY)
-    return levels
+            level = VAGUE
+            if next_best > 0:
+                level = LOOPS + sum(float(fits[0][0] / next_best) >= ratio for ratio in ratios)
+            partner = others[0] // 4 if level < NO_PARTNER else -1
+        elif not others or (len(others) > 1 and fits[0][1] <= np.float32(vague_ratio) * fits[0][0]):
+            level = VAGUE
+        those.append(partner)
+        levels.append(level)
+    return those, levels
 
 
 def doubted_sides(grid, costs):
@@ -259,14 +292,22 @@ def fittest_of(neighbours, free, costs):
 
 
 def crossover(
-    first, second, squares, buddies, rng: random.Random, mutant_from=None, mutation_rate=0.0, for_cell=None, doubt=None
+    first,
+    second,
+    squares,
+    buddies,
+    rng: random.Random,
+    mutant_from=None,
+    mutation_rate=0.0,
+    for_cell=None,
+    partners=None,
+    doubt=None,
 ):
     """Algorithm 2 as the paper tells it: look at every boundary again before every placement.
 
     With `for_cell`, a function of a cell's neighbours and the free pieces, that chooses the greedy ones; where it finds
-    none, any is taken. But first come the free best buddies that no parent has, by the level of their side in `doubt`
-    if that is below NO_BUDDY, and last the sides in the highest of all levels. Returns the child and the placements in
-    each phase.
+    none, any is taken. But first come free partners, by the level of their side in `doubt` if that is below
+    NO_PARTNER, and last the sides in the highest of all levels. Returns the child and the placements in each phase.
     """
     rows, columns = first.shape
     n = rows * columns
@@ -276,7 +317,7 @@ def crossover(
         boundaries = _boundaries(kernel, rows, columns)
         free = [piece for piece in range(n) if piece not in kernel.values()]
         levels = doubt if for_cell else [None] * (4 * n)
-        agreed, buddied, hoped, vague = _options(boundaries, free, (first, second), buddies, levels)
+        agreed, buddied, hoped, vague = _options(boundaries, free, (first, second), buddies, partners, levels)
         if agreed:
             phase, (cell, chosen) = 0, rng.choice(agreed)
         elif buddied:
@@ -302,7 +343,7 @@ def crossover(
     return child, phases
 
 
-def _options(boundaries, free, parents, buddies, levels):
+def _options(boundaries, free, parents, buddies, partners, levels):
     """What is agreed, buddied and hoped for, as (level, cell, piece) or (cell, piece), and which sides are vague.
 
     A level is None where nothing is to be hoped for.
@@ -317,8 +358,8 @@ def _options(boundaries, free, parents, buddies, levels):
             buddied.append((cell, buddy))
         elif level == VAGUE:
             vague.append((cell, piece, direction))
-        elif level is not None and level < NO_BUDDY:
-            hoped.append((level, cell, buddy))
+        elif level is not None and level < NO_PARTNER:
+            hoped.append((level, cell, partners[piece][direction]))
     return *([entry for entry in entries if entry[-1] in free] for entries in (agreed, buddied, hoped)), vague
 
 

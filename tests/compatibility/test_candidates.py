@@ -10,17 +10,19 @@ from jigsolve.compatibility.candidates import (
     DOUBT_RATIOS,
     LOOPS,
     MARGIN,
-    NO_BUDDY,
+    NO_PARTNER,
     VAGUE,
     VAGUE_RATIO,
-    _loops,
     buddied_share,
     costs_of_rank,
+    find_candidates,
 )
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.loops import SOUGHT, SURE_RATIO
 from jigsolve.compatibility.products import distance_product, seam_product
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
+from jigsolve.threads import Threads
 from tests import naive
 from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features, random_pieces, squares_of
 
@@ -41,7 +43,9 @@ def check_doubts(features, found):
     for piece, direction in np.ndindex(costs.shape[:2]):
         others = np.delete(costs[piece, direction], piece)
         assert (others >= found.first_costs[4 * piece + direction]).all()
-    assert found.doubt.tolist() == naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO)
+    partners, doubts = naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO, SOUGHT, SURE_RATIO)
+    assert found.partners.ravel().tolist() == partners
+    assert found.doubt.tolist() == doubts
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])
@@ -243,83 +247,6 @@ def test_no_sum_is_below_the_distance_of_heads_less_their_error():
             assert distance <= float(squares[piece, direction, other]) ** 0.5 + found.head_error
 
 
-def buddies_of(pieces, *pairs):
-    """Best buddies from (piece, direction, other)."""
-    buddies = np.full((pieces, 4), -1, dtype=np.int32)
-    for piece, direction, other in pairs:
-        buddies[piece, direction], buddies[other, direction ^ 2] = other, piece
-    return buddies
-
-
-def buddies_in(grid):
-    """All that lie side by side are best buddies."""
-    right = [(one, naive.RIGHT, other) for one, other in zip(grid[:, :-1].flat, grid[:, 1:].flat, strict=True)]
-    down = [(one, naive.DOWN, other) for one, other in zip(grid[:-1].flat, grid[1:].flat, strict=True)]
-    return buddies_of(grid.size, *right, *down)
-
-
-def loops_between(grid, buddies):
-    """The loops of the pairs side by side, and those of the pairs one above the other."""
-    loops = _loops(buddies)
-    assert loops.tolist() == naive.loops(buddies)
-    right, down = loops[grid[:, :-1], naive.RIGHT], loops[grid[:-1], naive.DOWN]
-    assert right.tolist() == loops[grid[:, 1:], naive.LEFT].tolist()
-    assert down.tolist() == loops[grid[1:], naive.UP].tolist()
-    assert loops.sum() == 2 * (right.sum() + down.sum())
-    return right.tolist(), down.tolist()
-
-
-def test_four_pieces_make_one_loop_and_two_loops_share_a_pair():
-    square = np.array([[2, 0], [3, 1]])
-    assert loops_between(square, buddies_in(square)) == ([[1], [1]], [[1, 1]])
-    wide = np.array([[5, 0, 3], [1, 4, 2]])
-    assert loops_between(wide, buddies_in(wide)) == ([[1, 1], [1, 1]], [[1, 2, 1]])
-    assert loops_between(wide.T, buddies_in(wide.T)) == ([[1], [2], [1]], [[1, 1], [1, 1]])
-
-
-def test_pairs_at_a_border_are_in_one_loop_and_those_inside_in_two():
-    grid = np.arange(12).reshape(3, 4)
-    assert loops_between(grid, buddies_in(grid)) == ([[1, 1, 1], [2, 2, 2], [1, 1, 1]], [[1, 2, 2, 1]] * 2)
-
-
-def test_a_row_or_a_column_has_no_loop():
-    for grid in (np.arange(5).reshape(1, 5), np.arange(5).reshape(5, 1), np.array([[0]])):
-        assert not _loops(buddies_in(grid)).any()
-
-
-@pytest.mark.parametrize("missing", [(0, 1), (1, 3), (2, 3), (0, 2)])
-@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
-def test_a_loop_that_lacks_a_pair_is_none(missing, order):
-    # Whichever piece is the last one, which -1 would be taken for.
-    square = np.array(order).reshape(2, 2)
-    buddies = buddies_in(square)
-    one, other = (order[index] for index in missing)
-    buddies[one][buddies[one] == other] = -1
-    buddies[other][buddies[other] == one] = -1
-    assert (buddies >= 0).sum() == 6
-    assert loops_between(square, buddies) == ([[0], [0]], [[0, 0]])
-
-
-def test_a_loop_that_ends_at_a_fifth_piece_is_none():
-    # 0 1    Below 1 lies 3, but to the right of 2 it is 4.
-    # 2 3
-    buddies = buddies_of(5, (0, naive.RIGHT, 1), (0, naive.DOWN, 2), (1, naive.DOWN, 3), (2, naive.RIGHT, 4))
-    assert not _loops(buddies).any()
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.integers(1, 8), st.integers(0, 2**32), st.booleans())
-def test_loops_of_any_buddies(pieces, seed, many):
-    rng = np.random.default_rng(seed)
-    pairs = []
-    for direction in (naive.RIGHT, naive.DOWN):
-        number = pieces if many else int(rng.integers(pieces + 1))
-        those = zip(rng.permutation(pieces)[:number], rng.permutation(pieces)[:number], strict=True)
-        pairs += [(one, direction, other) for one, other in those if one != other]
-    buddies = buddies_of(pieces, *pairs)
-    assert _loops(buddies).tolist() == naive.loops(buddies)
-
-
 def fitting(rows, columns, more=0):
     """Features of a picture whose neighbours fit exactly, and nothing else, and of some pieces of no picture."""
     features = random_features(np.random.default_rng(9), rows * columns + more, low=-(2**20), high=2**20)
@@ -332,7 +259,7 @@ def fitting(rows, columns, more=0):
     return features
 
 
-def test_buddies_in_loops_are_the_surest():
+def test_partners_in_loops_are_the_surest():
     doubt = compatibility_of(fitting(3, 3)).doubt.reshape(3, 3, 4)
     assert doubt[:, :2, naive.RIGHT].tolist() == doubt[:, 1:, naive.LEFT].tolist() == [[1, 1], [0, 0], [1, 1]]
     assert doubt[:2, :, naive.DOWN].tolist() == doubt[1:, :, naive.UP].tolist() == [[1, 0, 1], [1, 0, 1]]
@@ -340,8 +267,8 @@ def test_buddies_in_loops_are_the_surest():
     assert doubt[:3, naive.RIGHT].tolist() == [LOOPS] * 3
 
 
-@pytest.mark.parametrize(("in_loop", "level"), [(True, 1), (False, NO_BUDDY)])
-def test_buddies_in_a_loop_are_sure_however_well_another_fits(in_loop, level):
+@pytest.mark.parametrize(("in_loop", "level"), [(True, 1), (False, NO_PARTNER)])
+def test_partners_in_a_loop_are_sure_however_well_another_fits(in_loop, level):
     # 0 1    4 fits to the right of 0 nearly as well as 1 does.
     # 2 3
     features = fitting(2, 2, more=1)
@@ -351,20 +278,33 @@ def test_buddies_in_a_loop_are_sure_however_well_another_fits(in_loop, level):
         features[4 * 3 + naive.LEFT] = -features[4 * 2 + naive.RIGHT]
     found = compatibility_of(features)
     assert found.candidates[4 * 0 + naive.RIGHT, :2].tolist() == [4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT]
-    assert found.buddies[0, naive.RIGHT] == 1
+    assert found.partners[0, naive.RIGHT] == (1 if in_loop else -1)
     assert found.doubt[[4 * 0 + naive.RIGHT, 4 * 1 + naive.LEFT]].tolist() == [level, level]
 
 
+def test_a_partner_need_not_be_the_best_buddy():
+    # 0 1    4 fits to the right of 0 better than 1 does, but only 1 closes a loop.
+    # 2 3
+    features = fitting(2, 2, more=1)
+    features[[4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT]] = features[4 * 0 + naive.RIGHT]
+    features[[4 * 1 + naive.LEFT, 4 * 4 + naive.LEFT], 0] += [1000, 500]
+    found = compatibility_of(features)
+    assert found.buddies[0, naive.RIGHT] == 4
+    assert found.buddies[4, naive.LEFT] == 0
+    assert found.partners[0, naive.RIGHT] == 1
+    assert found.partners[1, naive.LEFT] == 0
+    assert found.partners[4, naive.LEFT] == -1
+
+
 def test_not_even_a_loop_is_sure_where_others_fit_exactly_too():
-    # All four sides of all pieces are alike, so that 0 and 1 are best buddies in every direction.
     found = compatibility_of(np.zeros((4 * 6, 20), dtype=np.int32))
-    assert _loops(found.buddies).any()
+    assert (found.partners == -1).all()
     assert (found.doubt == VAGUE).all()
 
 
 def test_doubt_has_levels_for_loops_and_for_every_ratio_then_none_and_vague():
-    assert LOOPS + len(DOUBT_RATIOS) == NO_BUDDY == VAGUE - 1
-    assert (naive.LOOPS, naive.NO_BUDDY, naive.VAGUE) == (LOOPS, NO_BUDDY, VAGUE)
+    assert LOOPS + len(DOUBT_RATIOS) == NO_PARTNER == VAGUE - 1
+    assert (naive.LOOPS, naive.NO_PARTNER, naive.VAGUE) == (LOOPS, NO_PARTNER, VAGUE)
     # On a line: the right of 0 is at 0, the left of 1, which is nearest to it, at 1000, and that of 2 beyond.
     for ratio, level in ((0.1, 2), (0.64, 2), (0.66, 3), (0.79, 3), (0.81, 4), (0.89, 4), (0.91, 5), (0.995, 5)):
         features = np.zeros((4 * 3, 20), dtype=np.int32)
@@ -377,7 +317,7 @@ def test_doubt_has_levels_for_loops_and_for_every_ratio_then_none_and_vague():
 
 def test_a_side_without_a_buddy_is_vague_if_its_first_two_candidates_fit_alike():
     # Of 3 to the right 0 is the nearest, and then 1; but 0 and 1 are each nearer to others, 2 and 4.
-    for second, level in ((1009, VAGUE), (1011, NO_BUDDY)):
+    for second, level in ((1009, VAGUE), (1011, NO_PARTNER)):
         features = np.zeros((4 * 5, 20), dtype=np.int32)
         features[[4 * piece + naive.RIGHT for piece in range(5)], 0] = [9000, 9000, 1010, 0, -1020]
         features[[4 * piece + naive.LEFT for piece in range(5)], 0] = [1000, -second, 9100, 9200, 9200]
@@ -385,6 +325,19 @@ def test_a_side_without_a_buddy_is_vague_if_its_first_two_candidates_fit_alike()
         assert found.candidates[4 * 3 + naive.RIGHT, :2].tolist() == [4 * 0 + naive.LEFT, 4 * 1 + naive.LEFT]
         assert found.buddies[3, naive.RIGHT] == -1
         assert found.doubt[4 * 3 + naive.RIGHT] == level
+
+
+def test_it_tells_how_far_it_is_and_ends_at_one(monkeypatch):
+    monkeypatch.setattr(module, "TILE_ROWS", 7)
+    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
+    features = np.int32(2**20) + random_features(np.random.default_rng(1), 40, low=-3, high=4)
+    shares = []
+    with Threads(2) as threads:
+        find_candidates(features.astype(np.int32), 3, threads, shares.append)
+    assert shares == sorted(shares)
+    assert shares[0] < 0.1
+    assert shares[-1] == 1
+    assert len(shares) == 2 * 3 * 6  # Rows of tiles, in each direction: once for all, and again for either side.
 
 
 @pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jigsolve.compatibility.candidates import NO_BUDDY, VAGUE
+from jigsolve.compatibility.candidates import NO_PARTNER, VAGUE
 from jigsolve.compatibility.costs import HEAD, squared_distance
 from jigsolve.compatibility.memory import new_memory
 from jigsolve.compatibility.seams import midline_seams
@@ -251,23 +251,30 @@ def test_children_are_distributed_as_the_papers_algorithm_says(rows, columns, mu
         assert abs(expected[outcome] - found[outcome]) <= 5 * deviation + 1, outcome
 
 
+def drawn_partners(rng, pieces):
+    """Any partners of any level, and sides that have none or are vague: (pieces, 4) and (sides,)."""
+    doubt = rng.integers(VAGUE + 1, size=4 * pieces)
+    assert {NO_PARTNER, VAGUE} <= set(doubt)
+    assert doubt.min() < NO_PARTNER - 1
+    partners = (np.arange(4 * pieces) // 4 + rng.integers(1, pieces, size=4 * pieces)) % pieces
+    partners = np.where(doubt < NO_PARTNER, partners, -1)
+    return partners.reshape(-1, 4).astype(np.int32), doubt.astype(np.uint8)
+
+
 @pytest.mark.parametrize("mutation_rate", [0.0, 0.2])
 @pytest.mark.parametrize("keep", [1, 32])
 @pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 2), (1, 5)])
 def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(rows, columns, keep, mutation_rate):
     """With one candidate a side the lists run dry, and any free piece is taken.
 
-    The levels of doubt are drawn, so that sides of every level meet in one small puzzle.
+    Partners and their levels of doubt are drawn, so that sides of every level meet in one small puzzle.
     """
     samples, pieces = 4000, rows * columns
     rng = np.random.default_rng(rows * 10 + columns)
     features = random_features(rng, pieces)
     compatibility, squares = compatibility_of(features, keep), naive.all_costs(features)
-    mutual = compatibility.buddies.ravel() >= 0
-    doubt = np.where(mutual, rng.integers(VAGUE + 1, size=4 * pieces), rng.choice([NO_BUDDY, VAGUE], size=4 * pieces))
-    assert {NO_BUDDY, VAGUE} <= set(doubt[~mutual])
-    assert doubt[mutual].min() < NO_BUDDY <= doubt[mutual].max()
-    compatibility = compatibility._replace(doubt=doubt.astype(np.uint8))
+    partners, doubt = drawn_partners(rng, pieces)
+    compatibility = compatibility._replace(partners=partners, doubt=doubt)
     buddies, lists = naive.best_buddies(squares), naive.candidates(squares, keep)
     costs = np.sqrt(squares.astype(np.float64))
     first, second = related_parents(rng, rows, columns, buddies, moved=4)
@@ -281,7 +288,9 @@ def test_children_judged_by_cells_are_distributed_as_the_obvious_version_says(ro
     python = random.Random(1)
     expected, found = Counter(), Counter()
     for seed in range(samples):
-        child, phases = naive.crossover(first, second, squares, buddies, python, None, mutation_rate, for_cell, doubt)
+        child, phases = naive.crossover(
+            first, second, squares, buddies, python, None, mutation_rate, for_cell, partners, doubt
+        )
         expected[(*child.ravel().tolist(), *phases)] += 1
         child, phases = grow_child(compatibility, first, second, python.randrange(pieces), seed, None, mutation_rate, 5)
         found[(*child.ravel().tolist(), *phases.tolist())] += 1

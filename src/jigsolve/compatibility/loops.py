@@ -21,7 +21,7 @@ def partners_in_loops(
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Return (pieces, 4): the piece that sure loops put at each side, or -1; and how many loops do, 0 to 2.
 
-    `costs` are those of the first candidates. Of two loops that contradict each other the surer one counts.
+    `costs` are those of the first candidates. Where two loops contradict each other the surer one counts.
     """
     pieces = len(candidates) // 4
     cheapest = np.full((pieces, 4), np.inf, dtype=np.float32)
@@ -103,21 +103,15 @@ def find_loops(candidates, costs, cheapest, next_cheapest, loops):
 
 @kernel
 def pair_up(loops, partners, counts):
-    """Make the neighbours in loops partners, unless one of a loop has another partner there by then."""
+    """Make the neighbours in loops partners, unless one of the two has another partner there by then."""
     # The four seams of a loop: (corner, direction, corner).
     seams = ((0, 0, 1), (2, 0, 3), (0, 1, 2), (1, 1, 3))
     for index in range(len(loops)):
         loop = loops[index]
-        contradicted = False
         for first, direction, second in seams:
             one, other = loop[first], loop[second]
             now, then = partners[one, direction], partners[other, direction + 2]
-            if (now >= 0 or then >= 0) and (now != other or then != one):
-                contradicted = True
-        if contradicted:
-            continue
-        for first, direction, second in seams:
-            one, other = loop[first], loop[second]
-            partners[one, direction], partners[other, direction + 2] = other, one
-            counts[one, direction] += 1
-            counts[other, direction + 2] += 1
+            if (now < 0 and then < 0) or (now == other and then == one):
+                partners[one, direction], partners[other, direction + 2] = other, one
+                counts[one, direction] += 1
+                counts[other, direction + 2] += 1
