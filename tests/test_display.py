@@ -47,6 +47,7 @@ def test_quiet_says_nothing(capsys, monkeypatch):
     with display.patiently("something"):
         sleep(0.05)
     with display.generations(Parameters(generations=2), 10) as shown:
+        shown.prepare(0.5)
         for number in range(3):
             shown.show(progress(number))
         shown.show(progress(3, stage="refine"))
@@ -83,6 +84,29 @@ def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
     assert lines[0] == "finding candidates for 432 pieces"
     assert lines[1].startswith(f"generation 10/100: {figures}, about ")
     assert lines[2] == f"generation 100/100: {figures}"
+
+
+def test_candidates_that_take_long_are_told_of_now_and_then(capsys, clock):
+    with Display(quiet=False).generations(HUNDRED, 90_000) as shown:
+        for share in (0.1, 0.25, 0.3, 0.5, 1.0):
+            clock.now += 1.5
+            shown.prepare(share)
+        clock.now += 2.5
+        shown.show(progress(0))
+    assert capsys.readouterr().err.splitlines() == [
+        "finding candidates for 90000 pieces",
+        "candidates: 25%, about 9 s until evolution begins",
+        "candidates: 50%, about 6 s until evolution begins",
+        "generation 0/100: cost 1,234.6, agreed 50%, buddy 30%, greedy 20%",
+    ]
+
+
+def test_candidates_that_are_found_at_once_are_not_worth_a_line(capsys, clock):
+    with Display(quiet=False).generations(HUNDRED, 100) as shown:
+        shown.prepare(0.0)
+        clock.now += 0.5
+        shown.prepare(1.0)
+    assert capsys.readouterr().err.splitlines() == ["finding candidates for 100 pieces"]
 
 
 @pytest.mark.parametrize(("max_seconds", "left"), [(None, "about 180"), (150, "at most 140"), (5, "at most 0")])
@@ -223,6 +247,24 @@ def test_a_terminal_shows_evolution_and_refinement(monkeypatch, capsys):
     full = 20 * "━"
     assert full in end
     assert full not in first + second
+
+
+def test_a_terminal_shows_how_far_the_candidates_are(monkeypatch, capsys, clock):
+    monkeypatch.setenv("COLUMNS", "100")
+    display = Display(quiet=False)
+    display.console = Console(stderr=True, force_terminal=True, highlight=False, no_color=True)
+    with display.generations(HUNDRED, 4) as shown:
+        clock.now += 3.0
+        shown.prepare(0.25)
+        shown._progress.refresh()
+        line = capsys.readouterr().err
+        shown.show(progress(0))
+        shown._progress.refresh()
+        first = capsys.readouterr().err
+    assert "finding candidates for 4 pieces" in line
+    assert "about 9 s until evolution begins" in line
+    assert 5 * "━" in line
+    assert "until" not in first.splitlines()[-1]
 
 
 def test_a_terminal_counts_without_a_total_where_there_is_none(monkeypatch, capsys):

@@ -23,6 +23,7 @@ EXPORTED = [
     "OutputError",
     "Parameters",
     "Picture",
+    "Preparing",
     "Progress",
     "Puzzle",
     "Result",
@@ -48,7 +49,7 @@ EXPORTED = [
     "write_picture",
 ]
 # Values: a docstring would be that of their type.
-VALUES = {"PRESETS", "Callback", "__version__"}
+VALUES = {"PRESETS", "Callback", "Preparing", "__version__"}
 DOCUMENTED = [name for name in EXPORTED if name not in VALUES]
 
 

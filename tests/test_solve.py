@@ -306,6 +306,27 @@ def test_a_callback_sees_every_generation_and_can_stop():
     assert seen[-1].best == result.arrangement
 
 
+def test_before_the_first_generation_it_tells_how_far_the_candidates_are():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+    seen = []
+    told = solve(puzzle, preparing=seen.append, callback=lambda progress: seen.append("generation"), **QUICK)
+    shares = seen[: seen.index("generation")]
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] == 1
+    assert set(seen[len(shares) :]) == {"generation"}
+    assert trajectory(told) == trajectory(solve(puzzle, **QUICK))
+
+
+def test_an_interrupt_while_candidates_are_searched_ends_it():
+    puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
+
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(puzzle, preparing=interrupt, **QUICK)
+
+
 def test_an_interrupt_returns_the_best_so_far():
     puzzle, _ = drawn_puzzle(5, 6).shuffled(seed=1)
 
@@ -377,6 +398,7 @@ def test_golden_run():
 KERNEL_MODULES = (
     "costs.py",
     "candidates.py",
+    "loops.py",
     "memory.py",
     "crossover.py",
     "population.py",

@@ -121,6 +121,16 @@ def test_a_round_that_is_cut_short_counts_the_moves_that_it_made(monkeypatch):
     assert [part.start.moves_in_all for part in parts] == [0, 200, 400]
 
 
+def test_large_puzzles_get_fewer_moves():
+    small, large = 100, 4 * module.MOST_MOVES_BY_PIECES // module.MOST_MOVES_IN_ALL
+    assert module.most_moves(small, 0) == (module.MOST_MOVES, module.MOST_MOVES_IN_ALL)
+    assert module.most_moves(small, 3) == (8 * module.MOST_MOVES, 8 * module.MOST_MOVES_IN_ALL)
+    for effort in (0, 3):
+        of_large, of_larger = module.most_moves(large, effort), module.most_moves(100 * large, effort)
+        assert of_large[1] == pytest.approx(module.MOST_MOVES_IN_ALL * 2**effort / 4, rel=0.01)
+        assert of_larger[0] == of_larger[1] == pytest.approx(of_large[1] / 100, rel=0.01)
+
+
 def test_nothing_is_done_from_a_start_that_has_made_all_moves():
     compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
     grid = np.random.default_rng(1).permutation(30).astype(np.int32)
