@@ -162,6 +162,8 @@ def _look_again(
     tell: Tell,
 ) -> None:
     """Find the candidates of some pieces' sides among all whose bounds allow it, in order of number."""
+    if len(pieces) == 0:
+        tell(1.0)
     for first in range(0, len(pieces), TILE_ROWS):
         rows = pieces[first : first + TILE_ROWS]
         limits = costs_squared(features, 4 * rows + direction, candidates[4 * rows + direction, -1])
