@@ -37,16 +37,17 @@ def jigsolve(*arguments: str) -> tuple[float, float]:
 
 def measure(picture: Path, size: str, preset: str, folder: Path) -> dict[str, float]:
     """Solve a picture's puzzle; return the columns of its line."""
-    puzzle, truth, result = (folder / f"{picture.stem}-{name}" for name in ("puzzle.png", "truth.json", "result.json"))
+    names = ("puzzle.png", "truth.json", "solved.png", "result.json")
+    puzzle, truth, solved, result = (folder / f"{picture.stem}-{size}-{name}" for name in names)
     if not puzzle.exists():
         jigsolve("cut", str(picture), "-o", str(puzzle), "--piece-size", size, "--truth", str(truth), "-q")
-    solved = folder / f"{picture.stem}-solved.png"
     options = ("--piece-size", size, "--preset", preset, "--json", str(result), "--force")
     seconds, gigabytes = jigsolve("solve", str(puzzle), "-o", str(solved), *options)
     stages = json.loads(result.read_text())["seconds"]
-    right = score(read_record(result).arrangement, read_record(truth).arrangement)
+    true = read_record(truth).arrangement
+    right = score(read_record(result).arrangement, true)
     return {
-        "pieces": float(read_record(truth).arrangement.grid.size),
+        "pieces": float(true.grid.size),
         "neighbour": 100 * right.neighbour,
         "direct": 100 * right.direct,
         "seconds": seconds,

@@ -80,7 +80,7 @@ def main() -> None:
                 numbers.append(len(puzzle))
                 scores.append(score(result.arrangement, truth))
                 seconds.append(result.seconds["total"])
-            neighbour, direct = (100 * mean(getattr(one, name) for one in scores) for name in ("neighbour", "direct"))
+            neighbour, direct = (100 * mean(getattr(one, kind) for one in scores) for kind in ("neighbour", "direct"))
             perfect = f"{sum(one.perfect for one in scores)} of {len(scores)}"
             print(
                 f"| {variant} | {mean(numbers):,.0f} | {neighbour:.2f} | {direct:.2f} | {perfect} "

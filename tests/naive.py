@@ -150,9 +150,9 @@ def partners(costs, lists, sought, sure_ratio):
         for place in enumerate(loop):
             in_corner.setdefault(place, []).append(cost)
     # The two cheapest with a piece in a corner: one of them is a loop itself, or it is not sure.
-    two = {place: sorted([*those, np.inf])[:2] for place, those in in_corner.items()}
+    cheapest_two = {place: sorted([*those, np.inf])[:2] for place, those in in_corner.items()}
     for loop, cost in found.items():
-        rivals = [two[place] for place in enumerate(loop)]
+        rivals = [cheapest_two[place] for place in enumerate(loop)]
         if all(cheapest == cost for cheapest, _ in rivals):
             ratio = max(np.float32(cost / rival) if rival > 0 else 1 for _, rival in rivals)
             if ratio < np.float32(sure_ratio):

@@ -136,4 +136,7 @@ def test_partners_of_any_costs(pieces, sought, seed, levels):
     if rng.random() < 0.5 and pieces >= 4:
         shape = (2, pieces // 2)
         fit(costs, rng.permutation(pieces)[: shape[0] * shape[1]].reshape(shape), float(rng.integers(levels)))
-    partners_of(costs, sought)
+    partners, counts = partners_of(costs, sought)
+    assert ((partners >= 0) == (counts > 0)).all()
+    for piece, direction in np.argwhere(partners >= 0):
+        assert partners[partners[piece, direction], direction ^ 2] == piece
