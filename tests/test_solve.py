@@ -455,6 +455,21 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
     assert not missing
 
 
+WARMED_UP = """
+from jigsolve import warm_up
+from jigsolve.compatibility import candidates, loops
+from jigsolve.refine import anneal
+warm_up()
+kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again, candidates.cost_first]
+print([kernel.__name__ for kernel in [*kernels, loops.find_loops, anneal.anneal] if not kernel.signatures])
+"""
+
+
+def test_warming_up_leaves_nothing_to_compile():
+    ended = subprocess.run([sys.executable, "-c", WARMED_UP], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[]"
+
+
 def test_warming_up_can_be_repeated():
     assert warm_up() is None
     assert warm_up() is None

@@ -222,10 +222,14 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
     OutputError
         If there is no room to keep them.
     """
-    tiny = Puzzle.from_array(np.arange(4 * 4 * 3, dtype=np.uint8).reshape(4, 4, 3), 1)
+    # Some pieces are alike, as then their candidates need a second look, which has kernels of its own.
+    pixels = np.maximum(np.arange(6 * 6 * 3, dtype=np.uint8), 60).reshape(6, 6, 3)
+    tiny = Puzzle.from_array(pixels, 1)
     effort = min(1, parameters_of(preset).effort)
     try:
-        result = solve(tiny, preset, population=6, generations=1, effort=effort, measure=measure, threads=1)
+        result = solve(
+            tiny, preset, population=6, generations=1, effort=effort, measure=measure, candidates=2, threads=1
+        )
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "
