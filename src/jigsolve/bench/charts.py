@@ -30,7 +30,9 @@ def accuracy_chart(summaries: list[SetSummary]) -> bytes:
     paper = [PAPER_NEIGHBOUR[summary.name].average for summary in known]
     axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS)
     _pieces_axis(axes, pieces)
-    axes.legend(["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"], frameon=False)
+    axes.legend(
+        ["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"], framealpha=0.9, edgecolor="none"
+    )
     return _png(figure)
 
 
