@@ -22,7 +22,7 @@ from jigsolve.history import from_csv
 PIECE = 20
 # Some seconds of work, so that each life is long enough to do some of it.
 LONG = {
-    "best": ("--piece-size", 10, "--population", 100, "--generations", 8, "--effort", 6),
+    "best": ("--piece-size", 10, "--population", 400, "--generations", 160, "--patience", 0, "--effort", 6),
     "paper": ("--piece-size", 10, "--preset", "paper", "--population", 500, "--generations", 150),
 }
 QUICK = ("--population", 20, "--generations", 6, "--effort", 1)
@@ -135,21 +135,24 @@ def killed_and_resumed(preset, undisturbed, folder):
     code, _, errors = run(undisturbed, "solve", "puzzle.png", *OUTPUTS, *LONG[preset])
     assert code == 0, errors
     seconds = json.loads((undisturbed / "r.json").read_text())["seconds"]["total"]
+    # So short that all lives together do not reach the end, even when the machine is twice as busy now as later.
+    longest = seconds / 40
     random, kills, lengths = Random(preset), 0, []
     while kills < KILLS:
         begun = (folder / "run").exists()
         arguments = ("resume", "run", "--threads", 1 + kills % 3) if begun else solve(*LONG[preset])
-        process = start(folder, *arguments)
+        process, said = start(folder, *arguments), []
         if kills % 4 == 3:  # While Python starts, reads or compiles.
             sleep(random.uniform(0, 1))
         else:
-            any(line.startswith("finding candidates") for line in process.stderr)
+            any(said.append(line) or line.startswith("finding candidates") for line in process.stderr)
             if kills % 4 == 1:  # However slow the machine is, some lives get somewhere.
                 wait_for_a_save(folder / "run", process)
-            sleep(random.uniform(0, seconds / 8))
+            sleep(random.uniform(0, longest))
         process.kill()
         _, errors = process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL, f"it was done too soon to be killed: {errors}"
+        said = "".join(said) + errors
+        assert process.returncode == -signal.SIGKILL, f"life {kills} ended before it was killed, {lengths}: {said}"
         kills += 1
         if (folder / "run").exists():
             lengths.append(len(read_checkpoint(folder / "run").history))
