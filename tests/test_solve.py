@@ -460,7 +460,7 @@ from jigsolve import warm_up
 from jigsolve.compatibility import candidates, loops
 from jigsolve.refine import anneal
 warm_up()
-kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again, candidates.cost_first]
+kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again]
 print([kernel.__name__ for kernel in [*kernels, loops.find_loops, anneal.anneal] if not kernel.signatures])
 """
 

@@ -14,7 +14,6 @@ from jigsolve.compatibility.candidates import (
     VAGUE,
     VAGUE_RATIO,
     buddied_share,
-    costs_of_rank,
     find_candidates,
 )
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
@@ -40,6 +39,9 @@ def check_doubts(features, found):
     costs, lists = costs_of(features), found.candidates.tolist()
     first = [costs[side // 4, side % 4, others[0] // 4] if others else np.inf for side, others in enumerate(lists)]
     assert found.first_costs.tolist() == first
+    assert found.costs.tolist() == [
+        [costs[side // 4, side % 4, other // 4] for other in others] for side, others in enumerate(lists)
+    ]
     for piece, direction in np.ndindex(costs.shape[:2]):
         others = np.delete(costs[piece, direction], piece)
         assert (others >= found.first_costs[4 * piece + direction]).all()
@@ -335,16 +337,6 @@ def test_it_tells_how_far_it_is_and_ends_at_one(monkeypatch):
     assert shares[0] < 0.1
     assert shares[-1] == 1
     assert len(shares) == 2 * 3 * 6  # Rows of tiles, in each direction: once for all, and again for either side.
-
-
-@pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])
-def test_costs_of_a_rank_are_those_of_its_candidates_or_infinite(measure):
-    features = measure(drawn_puzzle(2, 3))
-    costs, found = costs_of(features), compatibility_of(features, 3)
-    for rank in range(3):
-        expected = [costs[side // 4, side % 4, others[rank] // 4] for side, others in enumerate(found.candidates)]
-        assert costs_of_rank(found.candidates, features, rank).tolist() == expected
-    assert np.isinf(costs_of_rank(found.candidates, features, 3)).all()
 
 
 def test_the_share_of_buddies_counts_pairs_right_and_down():

@@ -44,8 +44,8 @@ def partners_of(costs, sought=SOUGHT):
     pieces = len(costs)
     keep = min(sought, pieces - 1)
     lists = naive.candidates(costs, pieces - 1)
-    candidates = np.array(lists, dtype=np.int32).reshape(4 * pieces, pieces - 1)
-    first = np.take_along_axis(costs.reshape(4 * pieces, pieces), candidates >> 2, axis=1)[:, :keep].copy()
+    candidates = np.array(lists, dtype=np.int32).reshape(4 * pieces, pieces - 1)[:, :keep].copy()
+    first = np.take_along_axis(costs.reshape(4 * pieces, pieces), candidates >> 2, axis=1)
     partners, counts = partners_in_loops(candidates, first)
     assert (partners.tolist(), counts.tolist()) == naive.partners(costs, lists, keep, SURE_RATIO)
     return partners, counts

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import HEAD, Features, Seams, cost_of, head_of, squared_distance, squared_distance_below
-from .loops import SOUGHT, partners_in_loops
+from .loops import partners_in_loops
 from .products import distance_product, seam_product
 
 # Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
@@ -42,6 +42,8 @@ class Compatibility(NamedTuple):
 
     candidates: NDArray[np.int32]
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
+    costs: NDArray[np.float32]
+    """(sides, k): what they cost."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
     partners: NDArray[np.int32]
@@ -52,7 +54,7 @@ class Compatibility(NamedTuple):
     than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
     candidates fit about equally well."""
     first_costs: NDArray[np.float32]
-    """(sides,): what a side's first candidate costs: no other can be cheaper."""
+    """(sides,): what a side's first candidate costs, infinite where it has none: no other can be cheaper."""
     heads: NDArray[np.float32]
     """(4, HEAD, pieces): the heads of the sides of each direction (see `costs.head_of`), rounded."""
     head_error: float
@@ -63,15 +65,25 @@ class Compatibility(NamedTuple):
 
 def find_candidates(features: Features, keep: int, threads: Threads, tell: Tell | None = None) -> Compatibility:
     """Find the `keep` cheapest candidates of every side, and what follows from them."""
-    candidates = _candidates(features, keep, threads, tell)
+    lists = _candidates(features, keep, threads, tell)
+    candidates, costs = lists
     pieces = len(candidates) // 4
     buddies = _best_buddies(candidates)
-    costs = _costs_of_first(candidates, features, threads)
-    partners, doubt = _partners(candidates, buddies, costs)
-    return Compatibility(candidates, buddies, partners, doubt, costs[:, 0].copy(), *_heads(features, pieces), features)
+    partners, doubt = _partners(lists, buddies)
+    heads, head_error = _heads(features, pieces)
+    return Compatibility(
+        candidates, costs, buddies, partners, doubt, _of_rank(costs, 0).copy(), heads, head_error, features
+    )
 
 
-def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None) -> NDArray[np.int32]:
+class Lists(NamedTuple):
+    """The candidates of every side, and what they cost (see `Compatibility`)."""
+
+    candidates: NDArray[np.int32]
+    costs: NDArray[np.float32]
+
+
+def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None) -> Lists:
     """Return the exact lists.
 
     A matrix product bounds the costs of all pairs from below, tile by tile. A pair has one cost, seen from either side,
@@ -81,9 +93,9 @@ def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | No
     product = seam_product(features) if isinstance(features, Seams) else distance_product(features)
     pieces = len(product.left) // 4
     keep = min(keep, pieces - 1)
-    candidates = np.empty((4 * pieces, keep), dtype=np.int32)
+    lists = Lists(np.empty((4 * pieces, keep), dtype=np.int32), np.empty((4 * pieces, keep), dtype=np.float32))
     if keep == 0:
-        return candidates
+        return lists
     for direction in (0, 1):
         left = np.ascontiguousarray(product.left[direction::4])
         right = np.ascontiguousarray(product.right[direction + 2 :: 4])
@@ -91,11 +103,11 @@ def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | No
         half = (bounded + end) / 2
         short = min(keep + MARGIN, pieces - 1)
         own, others = _nearest_by_bound(left, right, short, threads, _part(tell, begin, bounded))
-        again = _settle(features, direction, own, candidates, threads)
-        _look_again(features, direction, again, left, right, candidates, threads, _part(tell, bounded, half))
-        again = _settle(features, direction + 2, others, candidates, threads)
-        _look_again(features, direction + 2, again, right, left, candidates, threads, _part(tell, half, end))
-    return candidates
+        again = _settle(features, direction, own, lists, threads)
+        _look_again(features, direction, again, left, right, lists, threads, _part(tell, bounded, half))
+        again = _settle(features, direction + 2, others, lists, threads)
+        _look_again(features, direction + 2, again, right, left, lists, threads, _part(tell, half, end))
+    return lists
 
 
 def _part(tell: Tell | None, begin: float, end: float) -> Tell:
@@ -142,12 +154,10 @@ def _tiles(left: NDArray[np.float32], right: NDArray[np.float32]) -> Iterator[tu
             yield row, column, left[row : row + TILE_ROWS] @ right[column : column + TILE_COLUMNS].T
 
 
-def _settle(
-    features: Features, direction: int, nearest: Nearest, candidates: NDArray[np.int32], threads: Threads
-) -> NDArray[np.intp]:
-    """Fill the candidates of one direction; return the pieces whose lists may lack some, with what they have."""
+def _settle(features: Features, direction: int, nearest: Nearest, lists: Lists, threads: Threads) -> NDArray[np.intp]:
+    """Fill the lists of one direction; return the pieces whose lists may lack some, with what they have."""
     unsettled = np.zeros(len(nearest.pieces), dtype=np.bool_)
-    threads.run(len(unsettled), partial(settle, features, direction, nearest, candidates, unsettled))
+    threads.run(len(unsettled), partial(settle, features, direction, nearest, lists, unsettled))
     return np.flatnonzero(unsettled)
 
 
@@ -157,7 +167,7 @@ def _look_again(
     pieces: NDArray[np.intp],
     own: NDArray[np.float32],
     others: NDArray[np.float32],
-    candidates: NDArray[np.int32],
+    lists: Lists,
     threads: Threads,
     tell: Tell,
 ) -> None:
@@ -166,13 +176,15 @@ def _look_again(
         tell(1.0)
     for first in range(0, len(pieces), TILE_ROWS):
         rows = pieces[first : first + TILE_ROWS]
-        limits = costs_squared(features, 4 * rows + direction, candidates[4 * rows + direction, -1])
-        squares = np.full((len(rows), candidates.shape[1]), np.inf)
+        sides = 4 * rows + direction
+        limits = costs_squared(features, sides, lists.candidates[sides, -1])
+        squares = np.full((len(rows), lists.candidates.shape[1]), np.inf)
         factors = own[rows]
         for column in range(0, len(others), TILE_COLUMNS):
             tile = factors @ others[column : column + TILE_COLUMNS].T
-            look = partial(look_again, features, direction, rows, column, tile, limits, squares, candidates)
+            look = partial(look_again, features, direction, rows, column, tile, limits, squares, lists.candidates)
             threads.run(len(rows), look)
+        lists.costs[sides] = costs_from(features, squares)
         tell((first + len(rows)) / len(pieces))
 
 
@@ -192,18 +204,15 @@ def buddied_share(buddies: NDArray[np.int32], grid: NDArray[np.integer[Any]]) ->
     return float((right.sum() + down.sum()) / pairs) if pairs else 1.0
 
 
-def _costs_of_first(candidates: NDArray[np.int32], features: Features, threads: Threads) -> NDArray[np.float32]:
-    """Return what the first candidates of every side cost: as many as loops are sought among, but two at least."""
-    costs = np.full((len(candidates), min(SOUGHT, max(2, candidates.shape[1]))), np.inf, dtype=np.float32)
-    threads.run(len(costs), partial(cost_first, candidates, features, costs))
-    return costs
+def _of_rank(costs: NDArray[np.float32], rank: int) -> NDArray[np.float32]:
+    """Return what the candidate of a rank costs, for every side; infinite where there are not as many."""
+    return costs[:, rank] if rank < costs.shape[1] else np.full(len(costs), np.inf, dtype=np.float32)
 
 
-def _partners(
-    candidates: NDArray[np.int32], buddies: NDArray[np.int32], costs: NDArray[np.float32]
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def _partners(lists: Lists, buddies: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Return the partners of all sides, and how doubtful they are."""
-    first, second = costs[:, 0], costs[:, 1]
+    candidates, costs = lists
+    first, second = _of_rank(costs, 0), _of_rank(costs, 1)
     in_loops, counts = partners_in_loops(candidates, costs)
     partners, loops = in_loops.ravel(), counts.ravel()
     doubt = np.where(second <= VAGUE_RATIO * first, VAGUE, NO_PARTNER).astype(np.uint8)
@@ -232,23 +241,6 @@ def heads_of(features, pieces):
             for index in range(HEAD):
                 heads[direction, index, piece] = head_of(features, 4 * piece + direction, index)
     return heads
-
-
-@kernel
-def cost_first(candidates, features, costs, begin, end):
-    """What the first candidates of the sides begin .. end-1 cost."""
-    for side in range(begin, end):
-        for rank in range(min(candidates.shape[1], costs.shape[1])):
-            costs[side, rank] = cost_of(features, squared_distance(features, side, candidates[side, rank]))
-
-
-@kernel
-def costs_of_rank(candidates, features, rank):
-    """What the candidate of a rank costs, for every side; infinite where there are not as many."""
-    costs = np.full(len(candidates), np.inf, np.float32)
-    for side in range(len(candidates) if rank < candidates.shape[1] else 0):
-        costs[side] = cost_of(features, squared_distance(features, side, candidates[side, rank]))
-    return costs
 
 
 @inlined
@@ -311,13 +303,14 @@ def collect_by_column(tile, first_row, first_column, nearest, begin, end):
 
 
 @kernel
-def settle(features, direction, nearest, candidates, unsettled, begin, end):
-    """Fill the candidates of one direction of the pieces begin .. end-1 with the best of those nearest by bound.
+def settle(features, direction, nearest, lists, unsettled, begin, end):
+    """Fill the lists of one direction of the pieces begin .. end-1 with the best of those nearest by bound.
 
     Invariant: what the short list leaves out has a bound of its last entry or above. If the last candidate kept is
     below that, the list is exact; if not, the piece is marked unsettled.
     """
     bounds, pieces = nearest
+    candidates, costs = lists
     short = bounds.shape[1]
     keep = candidates.shape[1]
     opposite = direction ^ 2
@@ -331,6 +324,8 @@ def settle(features, direction, nearest, candidates, unsettled, begin, end):
             square = squared_distance(features, side, other_side)
             if kept < keep or square < squares[keep - 1]:
                 kept = insert(squares, candidates[side], kept, square, other_side)
+        for rank in range(keep):
+            costs[side, rank] = cost_of(features, squares[rank])
         unsettled[piece] = short < len(pieces) - 1 and squares[keep - 1] >= bounds[piece, short - 1]
 
 
@@ -341,6 +336,15 @@ def costs_squared(features, sides, others):
     for index in range(len(sides)):
         squares[index] = squared_distance(features, sides[index], others[index])
     return squares
+
+
+@kernel
+def costs_from(features, squares):
+    """The costs that the sums in an array stand for."""
+    costs = np.empty(squares.shape, np.float32)
+    for row, rank in np.ndindex(squares.shape):
+        costs[row, rank] = cost_of(features, squares[row, rank])
+    return costs
 
 
 @kernel

@@ -21,7 +21,7 @@ def partners_in_loops(
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Return (pieces, 4): the piece that sure loops put at each side, or -1; and how many loops do, 0 to 2.
 
-    `costs` are those of the first candidates. Where two loops contradict each other the surer one counts.
+    `costs` are those of the candidates. Where two loops contradict each other the surer one counts.
     """
     pieces = len(candidates) // 4
     cheapest = np.full((pieces, 4), np.inf, dtype=np.float32)
@@ -69,7 +69,7 @@ def find_loops(candidates, costs, cheapest, next_cheapest, loops):
     Invariant: `marks` of a piece is `mark` if it is a candidate below the top right piece of the moment; `fits` is then
     what it costs there.
     """
-    pieces, sought = len(cheapest), min(candidates.shape[1], costs.shape[1])
+    pieces, sought = len(cheapest), min(candidates.shape[1], SOUGHT)
     marks, fits = np.zeros(pieces, np.int64), np.empty(pieces, np.float32)
     corners = np.empty(4, np.int64)
     mark = np.int64(0)

@@ -213,8 +213,12 @@ def cheapest_free(features, head_error, side, used, free, count):
 
 
 @kernel
-def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits):
-    """The free piece that fits all neighbours of a cell best on average, of the first candidates of each; or NONE."""
+def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, bits):
+    """The free piece that fits all neighbours of a cell best, of the first candidates of each; or NONE.
+
+    A candidate's cost beside the neighbour that it is a candidate of is known, and no candidate after it costs less
+    there: once that alone is not below the best, the rest of the list cannot be either.
+    """
     best = np.inf
     best_piece = np.int64(NONE)
     for direction in range(4):
@@ -227,19 +231,22 @@ def fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bit
             piece = np.int64(candidates[side, rank] >> 2)
             if used[piece]:
                 continue
-            total, count = 0.0, 0
+            total = np.float64(costs[side, rank])
+            if total >= best:
+                break
             for towards in range(4):
                 other = np.int64(grid[cell + steps[towards]])
-                if other >= 0:
+                if other >= 0 and towards ^ 2 != direction:
                     row, second = row_and_other(piece, towards, other)
                     slot = slot_of(row, second, bits)
                     entry = entries[slot]
                     if entry >> 32 != second:
                         entry = remember(features, entries, slot, row, second)
                     total += cost_in(entry)
-                    count += 1
-            if total < best * count:
-                best = total / count
+                    if total >= best:
+                        break
+            if total < best:
+                best = total
                 best_piece = piece
             looked_at += 1
             if looked_at == LOOKED_AT:
@@ -271,6 +278,8 @@ def fittest_drawn(features, grid, steps, cell, used, free, count, state):
             other = np.int64(grid[cell + steps[towards]])
             if other >= 0:
                 total += cost_of(features, squared_distance(features, 4 * piece + towards, 4 * other + (towards ^ 2)))
+                if total >= best:
+                    break
         if total < best:
             best = total
             best_piece = piece
@@ -309,7 +318,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     keep = compatibility.candidates.shape[1]
     steps = (1, width, -1, -width)
     # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
-    candidates, features, advice = compatibility.candidates, compatibility.features, work.advice
+    candidates, costs = compatibility.candidates, compatibility.costs
+    features, advice = compatibility.features, work.advice
     grid, used, free, free_counts = work.grid, work.used, work.free, work.free_counts
     agreed, buddied, hoped, boundary = work.agreed, work.buddied, work.hoped, work.boundary
     partners, doubt, heads = compatibility.partners, compatibility.doubt, compatibility.heads
@@ -439,7 +449,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             while bits == 0 and rank < keep and used[candidates[side, rank] >> 2]:
                 rank += 1
             if bits > 0:
-                piece = fittest_for_cell(candidates, features, grid, steps, cell, used, entries, bits)
+                piece = fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, bits)
                 if piece == NONE:
                     if free_counts[0] == 0:
                         free[0] = np.arange(pieces)

@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compatibility.candidates import Compatibility, costs_of_rank
+from ..compatibility.candidates import Compatibility
 from ..compatibility.memory import empty_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
@@ -174,9 +174,9 @@ def _merged(
 
 def cost_unit(compatibility: Compatibility) -> float:
     """Return what a plausible mistake costs: how much dearer than the first candidate of a side the tenth is."""
-    candidates = compatibility.candidates
-    last = min(PLAUSIBLE, candidates.shape[1]) - 1
+    costs = compatibility.costs
+    last = min(PLAUSIBLE, costs.shape[1]) - 1
     if last < 1:
         return 0.0
-    differences = costs_of_rank(candidates, compatibility.features, last) - compatibility.first_costs
+    differences = costs[:, last] - costs[:, 0]
     return float(np.median(differences[differences > 0])) if (differences > 0).any() else 0.0
