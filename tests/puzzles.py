@@ -43,7 +43,7 @@ def random_pieces(rng, pieces, width=4, height=None, levels=256):
 
 def squares_of(features):
     """What the costs of all pairs are roots of, one by one: squares[piece, direction, other]."""
-    sides = features.lines if isinstance(features, Seams) else features
+    sides = features.weights if isinstance(features, Seams) else features
     pieces = len(sides) // 4
     squares = np.zeros((pieces, 4, pieces))
     for piece in range(pieces):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .compatibility.candidates import MARGIN, TILE_COLUMNS, TILE_ROWS
-from .compatibility.costs import HEAD
+from .compatibility.costs import HEAD, line_stride
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
@@ -47,7 +47,8 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     keep = min(parameters.candidates, pieces - 1)
     seams = parameters.measure not in ("lab", "lab-raw")
     factors = 2 * (3 * length + 13) if seams else 3 * length + 2
-    features = 4 * pieces * (3 * length * 4 + (15 * 8 if seams else 0) + 4 * HEAD + 8 * keep + 16)
+    side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
+    features = 4 * pieces * (side + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of all sides twice, and copies for one direction.
     making = 4 * pieces * length * 3 * 8 * 4
     products = 2 * 4 * pieces * factors * 4 + 2 * pieces * factors * 4

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jigsolve.compatibility.candidates import NO_PARTNER, VAGUE
 from jigsolve.compatibility.costs import HEAD, squared_distance
-from jigsolve.compatibility.memory import new_memory
+from jigsolve.compatibility.memory import empty_memory, new_memory
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.crossover import (
     CHUNK,
@@ -320,8 +320,8 @@ def test_the_piece_for_a_cell_is_the_obvious_one(pieces, keep, seed, bits):
         grid[4 + steps[direction]] = piece
     used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
     expected = naive.fittest_for_cell(neighbours, np.flatnonzero(used == 0), costs, lists, LOOKED_AT)
-    entries, lists = new_memory(pieces, bits).entries, compatibility.candidates
-    found = fittest_for_cell(lists, features, grid, steps, 4, used, entries, bits)
+    lists = (compatibility.candidates, compatibility.costs)
+    found = fittest_for_cell(*lists, features, grid, steps, 4, used, new_memory(pieces, bits).entries, bits)
     assert found == (NONE if expected is None else expected)
 
 
@@ -443,7 +443,9 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     grids, costs = np.empty((children, pieces), dtype=np.int32), np.empty(children)
     old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(pieces, 0))]))
     key = np.uint64(1)
-    phases = breed(compatibility, columns, old, parents, 0.25, 0.0, 0, key, key, (grids, costs), 0, children)
+    phases = breed(
+        compatibility, columns, old, parents, 0.25, 0.0, empty_memory(pieces, 0), key, key, (grids, costs), 0, children
+    )
     assert phases.sum() == children * (pieces - 1)
     assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
     for index in range(0, children, 97):

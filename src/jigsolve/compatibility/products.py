@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .costs import Seams
+from .costs import Seams, line_array
 
 # How far a product of m terms can be off, in parts of the sum of the terms' sizes: m roundings of the sum, and a few of
 # the factors themselves.
@@ -46,7 +46,7 @@ def seam_product(seams: Seams) -> Product:
     So the terms of a pair are bounded by what either judge could make of the largest line of all, and each side's part
     of the error can be taken off its own constant.
     """
-    sides, _, length = seams.lines.shape
+    sides, _, length = line_array(seams).shape
     half = 3 * length + 13
     left = np.zeros((sides, 2 * half), dtype=np.float32)
     for facing in (0, 1):
@@ -67,18 +67,19 @@ def _relative_error(terms: int) -> float:
 
 def _halves(seams: Seams, rows: slice, facing: int, half: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what the sides of some rows are as judges, and to other judges."""
-    lines = seams.lines[rows, :, : seams.lengths[facing]].astype(np.float64)
-    lines -= seams.lines[facing::2, :, : seams.lengths[facing]].mean(axis=(0, 2))[:, np.newaxis]
+    all_lines = line_array(seams)[:, :, : seams.lengths[facing]]
+    lines = all_lines[rows] - all_lines[facing::2].mean(axis=(0, 2))[:, np.newaxis]
+    across, along = seams.weights[rows, :6].astype(np.float64), seams.weights[rows, 6:].astype(np.float64)
     judge, judged = np.zeros((len(lines), half)), np.zeros((len(lines), half))
     line = slice(12, 12 + 3 * lines.shape[2])
     expected = lines + seams.means[rows, :, np.newaxis] if len(seams.means) else lines
-    pull = _full(seams.across[rows]) @ expected
-    judge[:, :6], judged[:, :6] = seams.across[rows], _moments(lines)
+    pull = _full(across) @ expected
+    judge[:, :6], judged[:, :6] = across, _moments(lines)
     judge[:, -1] = np.einsum("scp,scp->s", pull, expected)
-    if len(seams.along):
+    if along.shape[1] > 0:
         differences = np.diff(lines, axis=2)
-        tension = _full(seams.along[rows]) @ differences
-        judge[:, 6:12], judged[:, 6:12] = seams.along[rows], _moments(differences)
+        tension = _full(along) @ differences
+        judge[:, 6:12], judged[:, 6:12] = along, _moments(differences)
         judge[:, -1] += np.einsum("scp,scp->s", tension, differences)
         pull[:, :, 1:] += tension
         pull[:, :, :-1] -= tension

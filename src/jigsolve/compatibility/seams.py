@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..puzzle import Puzzle
-from .costs import Seams
+from .costs import LANES, LIMIT, Seams, line_array, line_stride
 from .sides import outer_lines
 
 # Steps to one of the 256 levels of a channel: 255 of them are 65,535 steps, so that 16 bits a channel stay as they are.
@@ -87,23 +87,34 @@ def _gather(
     ],
     power: int,
 ) -> Seams:
-    """Lay the (line, mean, across, along) of the four directions side by side."""
+    """Lay the (line, mean, across, along) of the four directions side by side, in steps that 16 bits can hold.
+
+    Differences along a line can be twice as large as lines differ, which is at most by the range of all colours. Of
+    pictures that use all of it a level keeps about 15 steps, far less than it is off itself, having been rounded to
+    eight bits or by a camera; a dim picture of 16 bits keeps them all.
+    """
     lengths = [line.shape[1] for line, *_ in sides]
-    lines = np.zeros((len(puzzle), 4, 3, max(lengths)), dtype=np.int32)
-    for direction, (line, *_) in enumerate(sides):
-        lines[:, direction, :, : lengths[direction]] = line.swapaxes(1, 2)
+    low = min(int(line.min()) for line, *_ in sides)
+    spread = max(int(line.max()) for line, *_ in sides) - low
+    steps = min(STEPS, LIMIT // 2 * STEPS // max(spread, 1))
 
     def joined(part: int, width: int) -> NDArray[np.float64]:
         parts = [side[part] for side in sides]
         if any(one is None for one in parts):
-            return np.empty((0, width))
-        return np.ascontiguousarray(np.stack(parts, axis=1).reshape(-1, width))  # type: ignore[arg-type]
+            return np.empty((4 * len(puzzle), 0))
+        return np.stack(parts, axis=1, dtype=np.float64).reshape(-1, width)  # type: ignore[arg-type]
 
-    return Seams(
-        lines=lines.reshape(-1, 3, max(lengths)),
+    weights = np.concatenate([joined(2, 6), joined(3, 6)], axis=1) * (STEPS / steps) ** 2
+    means = joined(1, 3) * (steps / STEPS)
+    seams = Seams(
+        # A vector more: the last line of all is compared with what is behind it, too.
+        lines=np.zeros(4 * len(puzzle) * 3 * line_stride(max(lengths)) + LANES, dtype=np.int16),
         lengths=np.array(lengths[:2], dtype=np.int64),
-        means=joined(1, 3),
-        across=joined(2, 6),
-        along=joined(3, 6),
+        means=means if means.size else np.empty((0, 3)),
+        weights=weights.astype(np.float32),
         power=np.array([power], dtype=np.int64),
     )
+    for direction, (line, *_) in enumerate(sides):
+        levels = np.rint((line - low) * steps / STEPS).astype(np.int16)
+        line_array(seams)[direction::4, :, : lengths[direction]] = levels.swapaxes(1, 2)
+    return seams

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compatibility.candidates import Compatibility
+from ..compatibility.memory import Memory, empty_memory
 from ..parameters import Parameters
 from ..threads import Threads
 from .crossover import breed
@@ -44,9 +45,12 @@ def evolve(
         yield start
     number, population = start.number, start.population
     spare = Population.empty(parameters.population, len(compatibility.buddies))
+    memories: list[Memory] = []
     while True:
         number += 1
-        phases = _next_generation(population, spare, compatibility, columns, parameters, seed, number, threads)
+        phases = _next_generation(
+            population, spare, compatibility, columns, parameters, seed, number, threads, memories
+        )
         population, spare = spare, population
         yield Evolution(number, population, phases)
 
@@ -60,8 +64,13 @@ def _next_generation(
     seed: int,
     number: int,
     threads: Threads,
+    memories: list[Memory],
 ) -> NDArray[np.int64]:
-    """Fill `new` from `old`: the elites first, then children. Return the placements in each phase."""
+    """Fill `new` from `old`: the elites first, then children. Return the placements in each phase.
+
+    Each slice of the children borrows one of the `memories`, so that there are as many as threads, and what one
+    generation computed the next need not.
+    """
     elites = np.argsort(old.costs, kind="stable")[: parameters.elites]
     new.grids[: len(elites)] = old.grids[elites]
     new.costs[: len(elites)] = old.costs[elites]
@@ -76,6 +85,10 @@ def _next_generation(
     phases: list[NDArray[np.int64]] = []
 
     def breed_slice(begin: int, end: int) -> None:
+        try:
+            memory = memories.pop()
+        except IndexError:
+            memory = empty_memory(old.grids.shape[1], bits)
         phases.append(
             breed(
                 compatibility,
@@ -84,7 +97,7 @@ def _next_generation(
                 parents,
                 mutants,
                 mutation_rate,
-                bits,
+                memory,
                 key,
                 generation,
                 after,
@@ -92,6 +105,7 @@ def _next_generation(
                 end,
             )
         )
+        memories.append(memory)
 
     threads.run(len(parents), breed_slice)
     return np.sum(phases, axis=0)

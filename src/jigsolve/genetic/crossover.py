@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..compatibility.candidates import NO_PARTNER, VAGUE
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
-from ..compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
+from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
 
@@ -490,12 +490,12 @@ def are_equal(first, second):
 
 
 @kernel
-def breed(compatibility, columns, old, parents, mutants, mutation_rate, bits, seed, generation, new, begin, end):
+def breed(compatibility, columns, old, parents, mutants, mutation_rate, memory, seed, generation, new, begin, end):
     """Make the children begin .. end-1 of a generation, with their costs; return the placements in each phase.
 
     `old` and `new` are (grids, costs) of the parents and the children. `mutants` is the chance of a child to get one
-    random placement, `mutation_rate` that of each placement, `bits` the size of the memory (see `grow`). A child of
-    equal parents is their copy, unless it mutates: all relations are agreed.
+    random placement, `mutation_rate` that of each placement; for the `memory` of costs see `grow`. A child of equal
+    parents is their copy, unless it mutates: all relations are agreed.
     """
     grids, old_costs = old
     children, costs = new
@@ -503,7 +503,6 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, bits, se
     rows = pieces // columns
     phases = np.zeros(3, np.int64)
     work = new_workspace(pieces, rows, columns)
-    memory = new_memory(pieces, bits)
     for index in range(begin, end):
         state = first_state(seed, generation, index)
         start = below(mix(state), pieces)
