@@ -8,8 +8,9 @@ solve really takes.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .compatibility.candidates import MARGIN, TILE_COLUMNS, TILE_ROWS
+from .compatibility.candidates import MARGIN
 from .compatibility.costs import HEAD, line_stride
+from .compatibility.products import TILE_COLUMNS, TILE_ROWS
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
@@ -49,9 +50,10 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     factors = 2 * (3 * length + 13) if seams else 3 * length + 2
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     features = 4 * pieces * (side + 4 * HEAD + 8 * keep + 16)
-    # Colours as floats while features are made; the factors of all sides twice, and copies for one direction.
+    # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
+    # those of sides that are looked at again.
     making = 4 * pieces * length * 3 * 8 * 4
-    products = 2 * 4 * pieces * factors * 4 + 2 * pieces * factors * 4
+    products = 3 * pieces * (factors * 4 + factors * 2)
     lists = 2 * pieces * (keep + MARGIN) * 8 + TILE_ROWS * TILE_COLUMNS * 4
     bits = CELL_MEMORY_BITS if parameters.greedy == "cell" else 0
     return Need(

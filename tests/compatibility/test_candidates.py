@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from jigsolve import Puzzle
 from jigsolve.compatibility import candidates as module
+from jigsolve.compatibility import products
 from jigsolve.compatibility.candidates import (
     CHUNK,
     DOUBT_RATIOS,
@@ -19,7 +20,7 @@ from jigsolve.compatibility.candidates import (
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.loops import SOUGHT, SURE_RATIO
-from jigsolve.compatibility.products import distance_product, seam_product
+from jigsolve.compatibility.products import bound_tiles, factors_of
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from jigsolve.threads import Threads
 from tests import naive
@@ -80,8 +81,8 @@ def looks(monkeypatch):
 @pytest.mark.parametrize("keep", [1, 5, 70])
 @pytest.mark.parametrize("tiles", [(512, 4096), (37, 70), (150, 9)])
 def test_lists_stay_exact_where_every_side_needs_a_second_look(monkeypatch, looks, tiles, keep):
-    monkeypatch.setattr(module, "TILE_ROWS", tiles[0])
-    monkeypatch.setattr(module, "TILE_COLUMNS", tiles[1])
+    monkeypatch.setattr(products, "TILE_ROWS", tiles[0])
+    monkeypatch.setattr(products, "TILE_COLUMNS", tiles[1])
     pieces = 2 * CHUNK + 22
     features = np.int32(2**20) + random_features(np.random.default_rng(5), pieces, HEAD, low=-3, high=4)
     check_against_naive(features, keep)
@@ -125,8 +126,8 @@ def test_lists_are_exact_whatever_the_tiles_and_however_short_the_short_lists(si
     features = random_features(np.random.default_rng(seed), pieces, HEAD, *values)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MARGIN", margin)
-        patch.setattr(module, "TILE_ROWS", tiles[0])
-        patch.setattr(module, "TILE_COLUMNS", tiles[1])
+        patch.setattr(products, "TILE_ROWS", tiles[0])
+        patch.setattr(products, "TILE_COLUMNS", tiles[1])
         check_against_naive(features, keep)
 
 
@@ -140,8 +141,8 @@ def test_constant_pieces():
 
 
 def test_more_pieces_than_one_tile(monkeypatch):
-    monkeypatch.setattr(module, "TILE_ROWS", 7)
-    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
+    monkeypatch.setattr(products, "TILE_ROWS", 7)
+    monkeypatch.setattr(products, "TILE_COLUMNS", 5)
     check_against_naive(random_features(np.random.default_rng(3), 23), 6)
 
 
@@ -187,8 +188,8 @@ def test_seams_of_identical_and_of_nearly_identical_pieces(measure):
 
 @pytest.mark.parametrize("measure", [mgc_seams, midline_seams])
 def test_seams_of_more_pieces_than_one_tile(monkeypatch, measure):
-    monkeypatch.setattr(module, "TILE_ROWS", 7)
-    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
+    monkeypatch.setattr(products, "TILE_ROWS", 7)
+    monkeypatch.setattr(products, "TILE_COLUMNS", 5)
     check_seams_against_brute_force(measure(drawn_puzzle(4, 6, 5, 7)), 6)
 
 
@@ -206,26 +207,55 @@ def test_any_seams(measure, pieces, keep, size, seed, levels):
     check_seams_against_brute_force(measure(puzzle), keep)
 
 
+def bounds_of(features, direction):
+    """All bounds of the sides of a direction: (piece, other, bound), each pair once."""
+    left, right = factors_of(features, direction)
+    pieces = len(left.pieces)
+    assert sorted(left.pieces) == sorted(right.pieces) == list(range(pieces))
+    found, ended = [], 0
+    for first_row, first_column, bounds, ends_rows in bound_tiles(left, right):
+        ended += ends_rows * len(bounds)
+        for (row, column), bound in np.ndenumerate(bounds):
+            found.append((left.pieces[first_row + row], right.pieces[first_column + column], bound))
+    assert ended == pieces
+    assert len({(piece, other) for piece, other, _ in found}) == len(found) == pieces**2
+    return found
+
+
+@pytest.mark.parametrize("tiles", [(512, 4096), (1, 3)])
 @pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])
-@pytest.mark.parametrize("pieces", ["real", "random", "nearly identical"])
-def test_no_lower_bound_is_above_the_sum_and_few_are_far_below(measure, pieces):
+@pytest.mark.parametrize("pieces", ["real", "random", "nearly identical", "oblong"])
+def test_no_lower_bound_is_above_the_sum_and_few_are_far_below(monkeypatch, measure, pieces, tiles):
+    monkeypatch.setattr(products, "TILE_ROWS", tiles[0])
+    monkeypatch.setattr(products, "TILE_COLUMNS", tiles[1])
     rng = np.random.default_rng(4)
     nearly = np.tile(drawing(8, 8), (4, 5, 1)) ^ rng.integers(0, 2, size=(32, 40, 3), dtype=np.uint8)
     puzzles = {
         "real": drawn_puzzle(4, 5),
         "random": random_pieces(rng, 20),
         "nearly identical": Puzzle.from_array(nearly, 8),
+        "oblong": drawn_puzzle(4, 5, 5, 9),
     }
     features = measure(puzzles[pieces])
-    product = distance_product(features) if measure is lab_features else seam_product(features)
     squares = squares_of(features)
     far_below = 0
-    for piece, direction, other in np.ndindex(squares.shape):
-        bound = product.left[4 * piece + direction] @ product.right[4 * other + (direction ^ 2)]
-        square = squares[piece, direction, other]
-        assert bound <= square
-        far_below += bound < 0.9 * square
-    assert far_below < 0.2 * squares.size
+    for direction in (0, 1):
+        for piece, other, bound in bounds_of(features, direction):
+            square = squares[piece, direction, other]
+            assert bound <= square
+            far_below += bound < 0.9 * square
+    assert far_below < 0.1 * squares.size
+
+
+def test_sides_of_similar_colours_come_one_after_the_other_the_flattest_first():
+    # Pieces of two colours, flat ones and noisy ones, mixed.
+    rng = np.random.default_rng(5)
+    colours, noise = np.array([[200, 40, 40], [20, 60, 180]]), np.array([2, 30])
+    which = rng.permutation(np.repeat([0, 1], 15))
+    pixels = np.array([colours[one] + rng.integers(0, noise[one], size=(6, 6, 3)) for one in which], dtype=np.uint8)
+    left, right = factors_of(midline_seams(Puzzle(pixels, 5, 6)), 1)
+    for factors in (left, right):
+        assert which[factors.pieces].tolist() == [0] * 15 + [1] * 15
 
 
 @pytest.mark.parametrize("measure", [lab_features, midline_seams])
@@ -327,8 +357,8 @@ def test_a_side_without_a_buddy_is_vague_if_its_first_two_candidates_fit_alike()
 
 
 def test_it_tells_how_far_it_is_and_ends_at_one(monkeypatch):
-    monkeypatch.setattr(module, "TILE_ROWS", 7)
-    monkeypatch.setattr(module, "TILE_COLUMNS", 5)
+    monkeypatch.setattr(products, "TILE_ROWS", 7)
+    monkeypatch.setattr(products, "TILE_COLUMNS", 5)
     features = np.int32(2**20) + random_features(np.random.default_rng(1), 40, low=-3, high=4)
     shares = []
     with Threads(2) as threads:

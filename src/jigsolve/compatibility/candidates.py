@@ -1,6 +1,6 @@
 """The exact best candidates of every side, best first, and best buddies; never a table of all pairs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .costs import HEAD, Features, Seams, cost_of, head_of, squared_distance, squared_distance_below
+from .costs import HEAD, Features, cost_of, head_of, number_of_sides, squared_distance, squared_distance_below
 from .loops import partners_in_loops
-from .products import distance_product, seam_product
+from .products import Factors, bound_tiles, factors_of
 
-# Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
-TILE_ROWS = 512
-TILE_COLUMNS = 4096
 # How many more than asked for are taken by their lower bounds, so that few sides need a second look.
 MARGIN = 8
 # Entries of a tile that are compared with their limits at once.
@@ -90,15 +87,13 @@ def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | No
     so each tile serves the sides of its rows and those of its columns. Of those with the lowest bounds the costs are
     then computed exactly; where a side that was left out could still belong into the list, the side is looked at again.
     """
-    product = seam_product(features) if isinstance(features, Seams) else distance_product(features)
-    pieces = len(product.left) // 4
+    pieces = number_of_sides(features) // 4
     keep = min(keep, pieces - 1)
     lists = Lists(np.empty((4 * pieces, keep), dtype=np.int32), np.empty((4 * pieces, keep), dtype=np.float32))
     if keep == 0:
         return lists
     for direction in (0, 1):
-        left = np.ascontiguousarray(product.left[direction::4])
-        right = np.ascontiguousarray(product.right[direction + 2 :: 4])
+        left, right = factors_of(features, direction)
         begin, bounded, end = direction / 2, (direction + BOUNDED) / 2, (direction + 1) / 2
         half = (bounded + end) / 2
         short = min(keep + MARGIN, pieces - 1)
@@ -132,26 +127,30 @@ def _nothing_yet(pieces: int, short: int) -> Nearest:
 
 
 def _nearest_by_bound(
-    left: NDArray[np.float32], right: NDArray[np.float32], short: int, threads: Threads, tell: Tell
+    left: Factors, right: Factors, short: int, threads: Threads, tell: Tell
 ) -> tuple[Nearest, Nearest]:
     """Return the nearest by bound of the sides in `left` among those in `right`, and the other way round."""
-    own, others = _nothing_yet(len(left), short), _nothing_yet(len(right), short)
-    for first_row, first_column, tile in _tiles(left, right):
-        if first_row < first_column + tile.shape[1] and first_column < first_row + len(tile):
-            same = np.arange(max(first_row, first_column), min(first_row + len(tile), first_column + tile.shape[1]))
-            tile[same - first_row, same - first_column] = np.inf  # No piece lies beside itself.
-        threads.run(len(tile), partial(collect_by_row, tile, first_row, first_column, own))
-        threads.run(tile.shape[1], partial(collect_by_column, tile, first_row, first_column, others))
-        if first_column + tile.shape[1] == len(right):
-            tell((first_row + len(tile)) / len(left))
-    return own, others
+    pieces = len(left.pieces)
+    own, others = _nothing_yet(pieces, short), _nothing_yet(pieces, short)
+    column_of = np.argsort(right.pieces)
+    done = 0
+    for first_row, first_column, bounds, ends_rows in bound_tiles(left, right):
+        itself = column_of[left.pieces[first_row : first_row + len(bounds)]] - first_column
+        here = np.flatnonzero((itself >= 0) & (itself < bounds.shape[1]))
+        bounds[here, itself[here]] = np.inf  # No piece lies beside itself.
+        threads.run(len(bounds), partial(collect_by_row, bounds, first_row, first_column, own))
+        threads.run(bounds.shape[1], partial(collect_by_column, bounds, first_row, first_column, others))
+        if ends_rows:
+            done += len(bounds)
+            tell(done / pieces)
+    return _by_number(own, left, right), _by_number(others, right, left)
 
 
-def _tiles(left: NDArray[np.float32], right: NDArray[np.float32]) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
-    """Yield (first row, first column, lower bounds of the pairs of these)."""
-    for row in range(0, len(left), TILE_ROWS):
-        for column in range(0, len(right), TILE_COLUMNS):
-            yield row, column, left[row : row + TILE_ROWS] @ right[column : column + TILE_COLUMNS].T
+def _by_number(nearest: Nearest, own: Factors, others: Factors) -> Nearest:
+    """Return by numbers of pieces what was found in the orders of factors."""
+    bounds, pieces = np.empty_like(nearest.bounds), np.empty_like(nearest.pieces)
+    bounds[own.pieces], pieces[own.pieces] = nearest.bounds, others.pieces[nearest.pieces]
+    return Nearest(bounds, pieces)
 
 
 def _settle(features: Features, direction: int, nearest: Nearest, lists: Lists, threads: Threads) -> NDArray[np.intp]:
@@ -165,27 +164,30 @@ def _look_again(
     features: Features,
     direction: int,
     pieces: NDArray[np.intp],
-    own: NDArray[np.float32],
-    others: NDArray[np.float32],
+    own: Factors,
+    others: Factors,
     lists: Lists,
     threads: Threads,
     tell: Tell,
 ) -> None:
-    """Find the candidates of some pieces' sides among all whose bounds allow it, in order of number."""
+    """Find the candidates of some pieces' sides among all whose bounds allow it."""
     if len(pieces) == 0:
         tell(1.0)
-    for first in range(0, len(pieces), TILE_ROWS):
-        rows = pieces[first : first + TILE_ROWS]
-        sides = 4 * rows + direction
-        limits = costs_squared(features, sides, lists.candidates[sides, -1])
-        squares = np.full((len(rows), lists.candidates.shape[1]), np.inf)
-        factors = own[rows]
-        for column in range(0, len(others), TILE_COLUMNS):
-            tile = factors @ others[column : column + TILE_COLUMNS].T
-            look = partial(look_again, features, direction, rows, column, tile, limits, squares, lists.candidates)
-            threads.run(len(rows), look)
-        lists.costs[sides] = costs_from(features, squares)
-        tell((first + len(rows)) / len(pieces))
+        return
+    some = own.part(np.flatnonzero(np.isin(own.pieces, pieces)))
+    sides, other_sides = 4 * some.pieces + direction, 4 * others.pieces + (direction ^ 2)
+    limits = costs_squared(features, sides, lists.candidates[sides, -1])
+    squares = np.full((len(sides), lists.candidates.shape[1]), np.inf)
+    done = 0
+    for first_row, first_column, bounds, ends_rows in bound_tiles(some, others):
+        rows, columns = slice(first_row, first_row + len(bounds)), slice(first_column, first_column + bounds.shape[1])
+        these = (sides[rows], other_sides[columns])
+        look = partial(look_again, features, *these, bounds, limits[rows], squares[rows], lists.candidates)
+        threads.run(len(bounds), look)
+        if ends_rows:
+            lists.costs[sides[rows]] = costs_from(features, squares[rows])
+            done += len(bounds)
+            tell(done / len(sides))
 
 
 def _best_buddies(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -348,32 +350,43 @@ def costs_from(features, squares):
 
 
 @kernel
-def look_again(features, direction, pieces, first_column, tile, limits, squares, candidates, begin, end):
-    """Go on with the candidates of the pieces begin .. end-1 of a list, from a tile of bounds of the next pieces.
+def look_again(features, sides, others, tile, limits, squares, candidates, begin, end):
+    """Go on with the candidates of the sides begin .. end-1 of a list, from a tile of their bounds with other sides.
 
-    Invariant: `squares` holds the sums of the best so far, in order, infinite where there are not enough; pieces come
-    in order of number, so that only one that is better than the last can change the list. The list that was found
-    before bounds the last sum by `limits`.
+    Invariant: `squares` holds the sums of the best so far, in order, equal ones by number, infinite where there are not
+    enough. The list that was found before bounds the last sum by `limits`.
     """
-    keep = candidates.shape[1]
-    opposite = direction ^ 2
+    last = candidates.shape[1] - 1
     for row in range(begin, end):
-        piece = pieces[row]
-        side = 4 * piece + direction
-        own = squares[row]
+        side = sides[row]
+        own, own_candidates = squares[row], candidates[side]
         for chunk in range(0, tile.shape[1], CHUNK):
             stop = min(chunk + CHUNK, tile.shape[1])
-            limit = np.nextafter(np.float32(min(limits[row], own[keep - 1])), np.float32(np.inf))
-            if own[keep - 1] == 0:
-                break
+            limit = np.nextafter(np.float32(min(limits[row], own[last])), np.float32(np.inf))
             below = np.int32(0)
             for column in range(chunk, stop):
                 below |= np.int32(tile[row, np.uint64(column)] <= limit)
             if below:
                 for column in range(chunk, stop):
-                    other = first_column + column
-                    if tile[row, column] <= limit and other != piece:
-                        bound = min(own[keep - 1], np.nextafter(limits[row], np.inf))
-                        square = squared_distance_below(features, side, 4 * other + opposite, bound)
-                        if square < bound:
-                            insert(own, candidates[side], keep, square, 4 * other + opposite)
+                    other = others[column]
+                    if tile[row, column] > limit or other >> 2 == side >> 2:
+                        continue
+                    if own[last] == 0 and other > own_candidates[last]:
+                        continue  # All that the list holds fit exactly, and come first.
+                    square = squared_distance_below(features, side, other, np.nextafter(own[last], np.inf))
+                    if square < own[last] or (square == own[last] and other < own_candidates[last]):
+                        insert_by_number(own, own_candidates, square, other)
+
+
+@inlined
+def insert_by_number(values, sides, value, side):
+    """Insert into a sorted list, equal values by number, in place of the last, which comes after it."""
+    position = len(values) - 1
+    while position > 0 and (
+        values[position - 1] > value or (values[position - 1] == value and sides[position - 1] > side)
+    ):
+        values[position] = values[position - 1]
+        sides[position] = sides[position - 1]
+        position -= 1
+    values[position] = value
+    sides[position] = side

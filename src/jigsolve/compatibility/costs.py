@@ -77,6 +77,11 @@ def line_array(seams: Seams) -> NDArray[np.int16]:
 Features = NDArray[np.int32] | Seams
 
 
+def number_of_sides(features: Features) -> int:
+    """Return how many sides there are features of."""
+    return len(features.weights if isinstance(features, Seams) else features)
+
+
 def to_fixed_point(features: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return features of shape (sides, length) as integers, in rows padded with zeros to at least HEAD of them."""
     sides, length = features.shape

@@ -1,90 +1,171 @@
 """Lower bounds of the costs of all pairs, as a matrix product in single precision.
 
-The product left[i] . right[j] estimates the squared cost of sides i and j; what rounding can add to it is taken off
-beforehand, so that no entry is above the true sum. So a side's best candidates are among those with the lowest bounds,
-and once some sums are computed exactly, every side with a bound above them is out.
+The product of the factors of two sides estimates their squared cost; what rounding can add to it is taken off, so that
+no entry is above the true sum. So a side's best candidates are among those with the lowest bounds, and once some sums
+are computed exactly, every side with a bound above them is out.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .costs import Seams, line_array
+from .costs import Features, Seams, line_array
 
+# Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
+TILE_ROWS = 512
+TILE_COLUMNS = 4096
+# Every so manieth tile of rows comes first, then those beside them.
+STRIDE = 8
 # How far a product of m terms can be off, in parts of the sum of the terms' sizes: m roundings of the sum, and a few of
 # the factors themselves.
 ROUNDING = 2.0**-24
 MORE_ROUNDINGS = 16
 
 
-class Product(NamedTuple):
-    """The factors of every side, in float32."""
+@dataclass(frozen=True)
+class Factors:
+    """The factors of one side of every piece, in an order of their own.
 
-    left: NDArray[np.float32]
-    right: NDArray[np.float32]
-
-
-def distance_product(features: NDArray[np.int32]) -> Product:
-    """Return |a|^2 + |b|^2 - 2ab, less the error of at most r (|a|^2 + |b|^2 + 2|a||b|) <= 2r (|a|^2 + |b|^2)."""
-    exact = features.astype(np.float64)
-    sides, length = exact.shape
-    squares = np.einsum("sf,sf->s", exact, exact)
-    squares -= 2 * _relative_error(length + 2) * squares
-    left = np.empty((sides, length + 2), dtype=np.float32)
-    right = np.empty_like(left)
-    left[:, :length], left[:, length], left[:, length + 1] = -2 * exact, squares, 1
-    right[:, :length], right[:, length], right[:, length + 1] = exact, 1, squares
-    return Product(left, right)
-
-
-def seam_product(seams: Seams) -> Product:
-    """Return the quadratic forms of `Seams`, multiplied out, less the error.
-
-    A side's factor has two halves: what it does as the judge of another's line x (inverse covariances, linear term,
-    constant), and what it is to another judge (x x', its differences, x, 1). One's first half meets the other's second.
-    So the terms of a pair are bounded by what either judge could make of the largest line of all, and each side's part
-    of the error can be taken off its own constant.
+    Those of `Seams` have two halves: what a side does as the judge of another's line x (inverse covariances, linear
+    term, constant), and what it is to another judge (x x', its differences, x, 1). One's first half meets the other's
+    second. So what the terms of a pair are off is bounded by what either judge could make of the largest line of the
+    other's tile, and each side's part of that is taken off its own constant, tile by tile.
     """
-    sides, _, length = line_array(seams).shape
-    half = 3 * length + 13
-    left = np.zeros((sides, 2 * half), dtype=np.float32)
-    for facing in (0, 1):
-        for begin in range(facing, facing + 4, 2):
-            judge, judged = _halves(seams, slice(begin, None, 4), facing, half)
-            left[begin::4, :half], left[begin::4, half:] = judge, judged
-        rows = np.arange(sides) % 2 == facing
-        largest = np.abs(left[rows, half:]).max(axis=0).astype(np.float64)
-        # A part of a line that is too short for the other kind of side is zero in both factors.
-        left[rows, half - 1] -= _relative_error(2 * half) * (np.abs(left[rows, :half]) @ largest)
-    right = np.concatenate([left[:, half:], left[:, :half]], axis=1)
-    return Product(left, right)
+
+    pieces: NDArray[np.intp]
+    """Whose sides they are."""
+    values: NDArray[np.float32]
+    judge: int
+    """Where a side's half as a judge begins."""
+    sizes: NDArray[np.float32]
+    """Those of that half, or of no columns where the error is taken off already."""
+    constants: NDArray[np.float32]
+    """The last column of that half, from which nothing is taken off yet."""
+
+    def part(self, part: slice | NDArray[np.intp]) -> Self:
+        """Return some of them: views of these for a slice, copies for a list."""
+        return type(self)(self.pieces[part], self.values[part], self.judge, self.sizes[part], self.constants[part])
+
+
+class Tile(NamedTuple):
+    """Lower bounds of pairs."""
+
+    first_row: int
+    first_column: int
+    bounds: NDArray[np.float32]
+    ends_rows: bool
+    """Whether it is the last of its rows."""
+
+
+def factors_of(features: Features, direction: int) -> tuple[Factors, Factors]:
+    """Return the factors of all sides of a direction, 0 or 1, and of those that they could meet."""
+    if isinstance(features, Seams):
+        return _seam_factors(features, direction)
+    return _distance_factors(features, direction)
+
+
+def bound_tiles(rows: Factors, columns: Factors) -> Iterator[Tile]:
+    """Yield the lower bounds of all pairs, all columns for some rows before the next rows.
+
+    Sides that are alike lie at about the same share of both orders. For each row the columns alike come first, and rows
+    come from everywhere early on: lists of the best are soon so good that little of what comes later enters them.
+    """
+    spans = [slice(first, first + TILE_COLUMNS) for first in range(0, len(columns.pieces), TILE_COLUMNS)]
+    largest = [_largest(columns.part(span)) for span in spans]
+    first_rows = range(0, len(rows.pieces), TILE_ROWS)
+    for first_row in (first for begin in range(STRIDE) for first in first_rows[begin::STRIDE]):
+        some = rows.part(slice(first_row, first_row + TILE_ROWS))
+        _take_off(columns, _largest(some))
+        alike = (first_row + TILE_ROWS / 2) / len(rows.pieces) * len(columns.pieces)
+        nearest_first = sorted(range(len(spans)), key=lambda index: abs(spans[index].start + TILE_COLUMNS / 2 - alike))
+        for index in nearest_first:
+            _take_off(some, largest[index])
+            bounds = some.values @ columns.values[spans[index]].T
+            yield Tile(first_row, spans[index].start, bounds, index == nearest_first[-1])
+
+
+def _largest(judged: Factors) -> NDArray[np.float32]:
+    """Return the largest that sides are to any judge, term by term."""
+    half = judged.sizes.shape[1]
+    begin = half - judged.judge
+    return np.abs(judged.values[:, begin : begin + half]).max(axis=0)
+
+
+def _take_off(judges: Factors, largest: NDArray[np.float32]) -> None:
+    """Take off the constants what their products with others of at most this size can be off."""
+    half = judges.sizes.shape[1]
+    if half > 0:
+        error = _relative_error(2 * half) * (judges.sizes @ largest)
+        judges.values[:, judges.judge + half - 1] = judges.constants - error
+
+
+def _distance_factors(features: NDArray[np.int32], direction: int) -> tuple[Factors, Factors]:
+    """Return |a|^2 + |b|^2 - 2ab, less the error of at most r (|a|^2 + |b|^2 + 2|a||b|) <= 2r (|a|^2 + |b|^2)."""
+    both = []
+    for facing in (direction, direction + 2):
+        exact = features[facing::4].astype(np.float64)
+        pieces, length = exact.shape
+        squares = np.einsum("sf,sf->s", exact, exact)
+        squares -= 2 * _relative_error(length + 2) * squares
+        values = np.empty((pieces, length + 2), dtype=np.float32)
+        if facing == direction:
+            values[:, :length], values[:, length], values[:, length + 1] = -2 * exact, squares, 1
+        else:
+            values[:, :length], values[:, length], values[:, length + 1] = exact, 1, squares
+        nothing = np.empty((pieces, 0), dtype=np.float32)
+        both.append(Factors(np.arange(pieces), values, 0, nothing, nothing))
+    return both[0], both[1]
+
+
+def _seam_factors(seams: Seams, direction: int) -> tuple[Factors, Factors]:
+    """Return the quadratic forms of `Seams`, multiplied out, of colours measured from that of the flattest sides.
+
+    Those are the strictest judges: what they make of colours like their own is then bounded most closely. Sides come in
+    order of how far their colours are from that, so that tiles are of sides alike.
+    """
+    lines = line_array(seams)[:, :, : seams.lengths[direction]]
+    strictness = seams.weights[direction::2, :3].sum(axis=1, dtype=np.float64)
+    centre = np.average(lines[direction::2].mean(axis=2), axis=0, weights=strictness)
+    both = []
+    for facing in (direction, direction + 2):
+        x = lines[facing::4].astype(np.float64) - centre[:, np.newaxis]
+        order = np.argsort(np.einsum("scp,scp->s", x, x), kind="stable")
+        means = seams.means[facing::4][order] if len(seams.means) else None
+        judge, judged = _halves(x[order], seams.weights[facing::4][order].astype(np.float64), means)
+        values = np.concatenate([judge, judged] if facing == direction else [judged, judge], axis=1)
+        begin = 0 if facing == direction else judge.shape[1]
+        both.append(Factors(order, values, begin, np.abs(judge), judge[:, -1].copy()))
+    return both[0], both[1]
 
 
 def _relative_error(terms: int) -> float:
     return (terms + MORE_ROUNDINGS) * ROUNDING
 
 
-def _halves(seams: Seams, rows: slice, facing: int, half: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the sides of some rows are as judges, and to other judges."""
-    all_lines = line_array(seams)[:, :, : seams.lengths[facing]]
-    lines = all_lines[rows] - all_lines[facing::2].mean(axis=(0, 2))[:, np.newaxis]
-    across, along = seams.weights[rows, :6].astype(np.float64), seams.weights[rows, 6:].astype(np.float64)
-    judge, judged = np.zeros((len(lines), half)), np.zeros((len(lines), half))
-    line = slice(12, 12 + 3 * lines.shape[2])
-    expected = lines + seams.means[rows, :, np.newaxis] if len(seams.means) else lines
+def _halves(
+    lines: NDArray[np.float64], weights: NDArray[np.float64], means: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return what sides are as judges, and to other judges."""
+    half = 3 * lines.shape[2] + 13
+    judge, judged = (np.zeros((len(lines), half), dtype=np.float32) for _ in range(2))
+    across, along = weights[:, :6], weights[:, 6:]
+    line = slice(12, half - 1)
+    expected = lines if means is None else lines + means[:, :, np.newaxis]
     pull = _full(across) @ expected
     judge[:, :6], judged[:, :6] = across, _moments(lines)
-    judge[:, -1] = np.einsum("scp,scp->s", pull, expected)
+    constants = np.einsum("scp,scp->s", pull, expected)
     if along.shape[1] > 0:
         differences = np.diff(lines, axis=2)
         tension = _full(along) @ differences
         judge[:, 6:12], judged[:, 6:12] = along, _moments(differences)
-        judge[:, -1] += np.einsum("scp,scp->s", tension, differences)
+        constants += np.einsum("scp,scp->s", tension, differences)
         pull[:, :, 1:] += tension
         pull[:, :, :-1] -= tension
     judge[:, line], judged[:, line] = -2 * pull.reshape(len(lines), -1), lines.reshape(len(lines), -1)
-    judged[:, -1] = 1
+    judge[:, -1], judged[:, -1] = constants, 1
     return judge, judged
 
 
