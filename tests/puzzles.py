@@ -4,7 +4,8 @@ import numpy as np
 
 from jigsolve import Puzzle
 from jigsolve.compatibility.candidates import find_candidates
-from jigsolve.compatibility.costs import Seams, cost_of, squared_distance
+from jigsolve.compatibility.costs import cost_of, squared_distance
+from jigsolve.compatibility.seam_costs import Seams
 from jigsolve.threads import Threads
 
 

@@ -396,7 +396,8 @@ def test_golden_run():
 
 
 KERNEL_MODULES = (
-    "costs.py",
+    "compatibility/costs.py",
+    "seam_costs.py",
     "candidates.py",
     "loops.py",
     "memory.py",

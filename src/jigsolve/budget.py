@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .compatibility.candidates import MARGIN
-from .compatibility.costs import HEAD, line_stride
+from .compatibility.costs import HEAD
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
+from .compatibility.seam_costs import line_stride
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes

@@ -12,7 +12,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .costs import Features, Seams, line_array
+from .costs import Features
+from .seam_costs import Seams, line_array
 
 # Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
 TILE_ROWS = 512

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..puzzle import Puzzle
-from .costs import LANES, LIMIT, Seams, line_array, line_stride
+from .seam_costs import LANES, LIMIT, Seams, line_array, line_stride
 from .sides import outer_lines
 
 # Steps to one of the 256 levels of a channel: 255 of them are 65,535 steps, so that 16 bits a channel stay as they are.
