@@ -15,6 +15,8 @@ from .products import Factors, bound_tiles, factors_of
 
 # How many more than asked for are taken by their lower bounds, so that few sides need a second look.
 MARGIN = 8
+# The share of all sides beyond which a side that is looked at again is taken to reach nearly all.
+WIDE = 0.2
 # Entries of a tile that are compared with their limits at once.
 CHUNK = 64
 # Levels of doubt of partners: those in two sure loops, in one, and best buddies by the ratio of their cost to that of
@@ -174,12 +176,17 @@ def _look_again(
     if len(pieces) == 0:
         tell(1.0)
         return
-    some = own.part(np.flatnonzero(np.isin(own.pieces, pieces)))
-    sides, other_sides = 4 * some.pieces + direction, 4 * others.pieces + (direction ^ 2)
+    sides, other_sides = 4 * own.pieces + direction, 4 * others.pieces + (direction ^ 2)
     limits = costs_squared(features, sides, lists.candidates[sides, -1])
+    least, greatest = own.reaches(limits)
+    reached = np.searchsorted(others.distances, greatest) - np.searchsorted(others.distances, least)
+    at = np.flatnonzero(np.isin(own.pieces, pieces))
+    # Those that can reach few others come first, apart from those that must see nearly all.
+    at = at[np.argsort(reached[at] > WIDE * len(other_sides), kind="stable")]
+    some, sides, limits = own.part(at), sides[at], limits[at]
     squares = np.full((len(sides), lists.candidates.shape[1]), np.inf)
     done = 0
-    for first_row, first_column, bounds, ends_rows in bound_tiles(some, others):
+    for first_row, first_column, bounds, ends_rows in bound_tiles(some, others, limits):
         rows, columns = slice(first_row, first_row + len(bounds)), slice(first_column, first_column + bounds.shape[1])
         these = (sides[rows], other_sides[columns])
         look = partial(look_again, features, *these, bounds, limits[rows], squares[rows], lists.candidates)

@@ -24,6 +24,8 @@ STRIDE = 8
 # the factors themselves.
 ROUNDING = 2.0**-24
 MORE_ROUNDINGS = 16
+# What distances of lines may be off, in steps and in parts of them: far more than double precision is.
+REACH_SLACK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,26 @@ class Factors:
     """Those of that half, or of no columns where the error is taken off already."""
     constants: NDArray[np.float32]
     """The last column of that half, from which nothing is taken off yet."""
+    distances: NDArray[np.float64]
+    """How far a side's line is from that which all are measured from; they are in order of it."""
+    strictness: NDArray[np.float64]
+    """The least that a judge can make of a line, per squared distance from its own; 0 if that is not known."""
 
     def part(self, part: slice | NDArray[np.intp]) -> Self:
         """Return some of them: views of these for a slice, copies for a list."""
-        return type(self)(self.pieces[part], self.values[part], self.judge, self.sizes[part], self.constants[part])
+        sizes, constants = self.sizes[part], self.constants[part]
+        distances, strictness = self.distances[part], self.strictness[part]
+        return type(self)(self.pieces[part], self.values[part], self.judge, sizes, constants, distances, strictness)
+
+    def reaches(self, limits: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the greatest distance of those that a side could judge no worse than its limit.
+
+        Two lines differ at least by the difference of their distances from a third.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.sqrt(limits / self.strictness) * (1 + REACH_SLACK) + REACH_SLACK
+        reach = np.where(self.strictness > 0, reach, np.inf)
+        return self.distances - reach, self.distances + reach
 
 
 class Tile(NamedTuple):
@@ -68,24 +86,31 @@ def factors_of(features: Features, direction: int) -> tuple[Factors, Factors]:
     return _distance_factors(features, direction)
 
 
-def bound_tiles(rows: Factors, columns: Factors) -> Iterator[Tile]:
+def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | None = None) -> Iterator[Tile]:
     """Yield the lower bounds of all pairs, all columns for some rows before the next rows.
+
+    Given limits of the rows' costs, tiles of which no pair can be within them are left out.
 
     Sides that are alike lie at about the same share of both orders. For each row the columns alike come first, and rows
     come from everywhere early on: lists of the best are soon so good that little of what comes later enters them.
     """
     spans = [slice(first, first + TILE_COLUMNS) for first in range(0, len(columns.pieces), TILE_COLUMNS)]
     largest = [_largest(columns.part(span)) for span in spans]
+    ends = np.array([(columns.distances[span][0], columns.distances[span][-1]) for span in spans])
     first_rows = range(0, len(rows.pieces), TILE_ROWS)
     for first_row in (first for begin in range(STRIDE) for first in first_rows[begin::STRIDE]):
-        some = rows.part(slice(first_row, first_row + TILE_ROWS))
+        these = slice(first_row, first_row + TILE_ROWS)
+        some = rows.part(these)
         _take_off(columns, _largest(some))
-        alike = (first_row + TILE_ROWS / 2) / len(rows.pieces) * len(columns.pieces)
-        nearest_first = sorted(range(len(spans)), key=lambda index: abs(spans[index].start + TILE_COLUMNS / 2 - alike))
-        for index in nearest_first:
+        middle = np.searchsorted(columns.distances, some.distances[len(some.pieces) // 2])
+        order = np.argsort([abs(span.start + TILE_COLUMNS // 2 - middle) for span in spans], kind="stable")
+        if limits is not None:
+            least, greatest = some.reaches(limits[these])
+            order = order[(ends[order, 1] >= least.min()) & (ends[order, 0] <= greatest.max())]
+        for index in order:
             _take_off(some, largest[index])
             bounds = some.values @ columns.values[spans[index]].T
-            yield Tile(first_row, spans[index].start, bounds, index == nearest_first[-1])
+            yield Tile(first_row, spans[index].start, bounds, index == order[-1])
 
 
 def _largest(judged: Factors) -> NDArray[np.float32]:
@@ -116,8 +141,8 @@ def _distance_factors(features: NDArray[np.int32], direction: int) -> tuple[Fact
             values[:, :length], values[:, length], values[:, length + 1] = -2 * exact, squares, 1
         else:
             values[:, :length], values[:, length], values[:, length + 1] = exact, 1, squares
-        nothing = np.empty((pieces, 0), dtype=np.float32)
-        both.append(Factors(np.arange(pieces), values, 0, nothing, nothing))
+        nothing, zeros = np.empty((pieces, 0), dtype=np.float32), np.zeros(pieces)
+        both.append(Factors(np.arange(pieces), values, 0, nothing, nothing, zeros, zeros))
     return both[0], both[1]
 
 
@@ -128,17 +153,23 @@ def _seam_factors(seams: Seams, direction: int) -> tuple[Factors, Factors]:
     order of how far their colours are from that, so that tiles are of sides alike.
     """
     lines = line_array(seams)[:, :, : seams.lengths[direction]]
-    strictness = seams.weights[direction::2, :3].sum(axis=1, dtype=np.float64)
-    centre = np.average(lines[direction::2].mean(axis=2), axis=0, weights=strictness)
+    traces = seams.weights[direction::2, :3].sum(axis=1, dtype=np.float64)
+    centre = np.average(lines[direction::2].mean(axis=2), axis=0, weights=traces)
     both = []
     for facing in (direction, direction + 2):
         x = lines[facing::4].astype(np.float64) - centre[:, np.newaxis]
-        order = np.argsort(np.einsum("scp,scp->s", x, x), kind="stable")
+        distances = np.sqrt(np.einsum("scp,scp->s", x, x))
+        order = np.argsort(distances, kind="stable")
         means = seams.means[facing::4][order] if len(seams.means) else None
-        judge, judged = _halves(x[order], seams.weights[facing::4][order].astype(np.float64), means)
+        weights = seams.weights[facing::4][order].astype(np.float64)
+        judge, judged = _halves(x[order], weights, means)
         values = np.concatenate([judge, judged] if facing == direction else [judged, judge], axis=1)
         begin = 0 if facing == direction else judge.shape[1]
-        both.append(Factors(order, values, begin, np.abs(judge), judge[:, -1].copy()))
+        strictness = np.zeros(len(order))
+        if means is None:
+            strictness[:] = np.linalg.eigvalsh(_full(weights[:, :6]))[:, 0]
+        constants = judge[:, -1].copy()
+        both.append(Factors(order, values, begin, np.abs(judge), constants, distances[order], strictness))
     return both[0], both[1]
 
 
