@@ -247,6 +247,29 @@ def test_no_lower_bound_is_above_the_sum_and_few_are_far_below(monkeypatch, meas
     assert far_below < 0.1 * squares.size
 
 
+@pytest.mark.parametrize("measure", [lab_features, mgc_seams, midline_seams])
+def test_tiles_beyond_the_limits_of_their_rows_are_left_out_and_no_pair_within_them(monkeypatch, measure):
+    monkeypatch.setattr(products, "TILE_ROWS", 3)
+    monkeypatch.setattr(products, "TILE_COLUMNS", 4)
+    rng = np.random.default_rng(6)
+    levels = rng.integers(0, 250, size=40)
+    pixels = levels[:, np.newaxis, np.newaxis, np.newaxis] + rng.integers(0, 3, size=(40, 5, 5, 3))
+    features = measure(Puzzle(pixels.astype(np.uint8), 5, 8))
+    squares = squares_of(features)
+    left, right = factors_of(features, 0)
+    for share, most in ((0.0, 0.4), (0.1, 0.5), (0.5, 0.99)):
+        limits = np.quantile(squares[left.pieces, 0], share, axis=1)
+        seen, ended = np.zeros((40, 40), dtype=bool), 0
+        for first_row, first_column, bounds, ends_rows in bound_tiles(left, right, limits):
+            rows, columns = np.indices(bounds.shape)
+            seen[left.pieces[first_row + rows], right.pieces[first_column + columns]] = True
+            ended += ends_rows * len(bounds)
+        assert ended == 40
+        within = squares[left.pieces, 0] <= limits[:, np.newaxis]
+        assert seen[left.pieces][within].all()
+        assert seen.mean() < most if measure is midline_seams else seen.all()
+
+
 def test_sides_of_similar_colours_come_one_after_the_other_the_flattest_first():
     # Pieces of two colours, flat ones and noisy ones, mixed.
     rng = np.random.default_rng(5)
