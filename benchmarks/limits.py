@@ -9,14 +9,16 @@ can be summed up, and random reads at the rate of independent ones. Fastest of s
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from jigsolve import Puzzle, warm_up
+from jigsolve._jit import kernel
 from jigsolve.compatibility.candidates import Nearest, collect_by_column, collect_by_row
 from jigsolve.compatibility.costs import cost_of, squared_distance
 from jigsolve.compatibility.products import TILE_COLUMNS, TILE_ROWS, factors_of
@@ -29,24 +31,24 @@ FEW = 64
 LINE = 64
 
 
-@njit(nogil=True)
-def cost_all(features, sides, others):
+@kernel
+def cost_all(features: Any, sides: Any, others: Any) -> float:
     total = 0.0
     for index in range(len(sides)):
         total += cost_of(features, squared_distance(features, sides[index], others[index]))
     return total
 
 
-@njit(nogil=True)
-def read_all(values, places):
+@kernel
+def read_all(values: Any, places: Any) -> int:
     total = 0
     for place in places:
         total += values[place]
     return total
 
 
-@njit(nogil=True)
-def follow(links, steps):
+@kernel
+def follow(links: Any, steps: int) -> int:
     place = 0
     for _ in range(steps):
         place = links[place]
@@ -86,9 +88,9 @@ def collecting_rates(tile: NDArray[np.float32]) -> tuple[float, float]:
     """Return the gigabytes a second of collecting from a tile whose entries are not among the best, and of summing."""
 
     def collect() -> None:
-        for kernel, length in ((collect_by_row, tile.shape[0]), (collect_by_column, tile.shape[1])):
+        for collect_by, length in ((collect_by_row, tile.shape[0]), (collect_by_column, tile.shape[1])):
             lists = Nearest(np.full((length, 40), -1e30, np.float32), np.zeros((length, 40), np.int32))
-            kernel(tile, 0, 0, lists, 0, length)
+            collect_by(tile, 0, 0, lists, 0, length)
 
     return 2 * tile.nbytes / fastest(collect) / 1e9, tile.nbytes / fastest(tile.sum) / 1e9
 
@@ -114,9 +116,7 @@ def main() -> None:
     nanoseconds = {}
     for pieces in (FEW, len(puzzle)):
         sides, others = (4 * rng.integers(0, pieces, PAIRS) + direction for direction in (0, 2))
-        nanoseconds[pieces] = (
-            fastest(lambda sides=sides, others=others: cost_all(features, sides, others)) / PAIRS * 1e9
-        )
+        nanoseconds[pieces] = fastest(partial(cost_all, features, sides, others)) / PAIRS * 1e9
     side = 3 * 2 * line_stride(options.piece_size) + 4 * features.weights.shape[1]
     lines = 2 * -(-side // LINE)
     independent, dependent = random_reads(features.lines.nbytes + features.weights.nbytes, rng)
