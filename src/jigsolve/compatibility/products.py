@@ -89,7 +89,8 @@ def factors_of(features: Features, direction: int) -> tuple[Factors, Factors]:
 def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | None = None) -> Iterator[Tile]:
     """Yield the lower bounds of all pairs, all columns for some rows before the next rows.
 
-    Given limits of the rows' costs, tiles of which no pair can be within them are left out.
+    Given limits of the rows' costs, tiles of which no pair can be within them are left out. A tile is there until the
+    next is asked for: all use the same memory, which is faster than new.
 
     Sides that are alike lie at about the same share of both orders. For each row the columns alike come first, and rows
     come from everywhere early on: lists of the best are soon so good that little of what comes later enters them.
@@ -97,6 +98,7 @@ def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | N
     spans = [slice(first, first + TILE_COLUMNS) for first in range(0, len(columns.pieces), TILE_COLUMNS)]
     largest = [_largest(columns.part(span)) for span in spans]
     ends = np.array([(columns.distances[span][0], columns.distances[span][-1]) for span in spans])
+    room = np.empty(min(TILE_ROWS, len(rows.pieces)) * min(TILE_COLUMNS, len(columns.pieces)), dtype=np.float32)
     first_rows = range(0, len(rows.pieces), TILE_ROWS)
     for first_row in (first for begin in range(STRIDE) for first in first_rows[begin::STRIDE]):
         these = slice(first_row, first_row + TILE_ROWS)
@@ -109,7 +111,9 @@ def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | N
             order = order[(ends[order, 1] >= least.min()) & (ends[order, 0] <= greatest.max())]
         for index in order:
             _take_off(some, largest[index])
-            bounds = some.values @ columns.values[spans[index]].T
+            those = columns.values[spans[index]]
+            bounds = room[: len(some.values) * len(those)].reshape(len(some.values), len(those))
+            np.matmul(some.values, those.T, out=bounds)
             yield Tile(first_row, spans[index].start, bounds, index == order[-1])
 
 
