@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import inlined
+from .._jit import inlined, kernel
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -119,7 +119,7 @@ def _shifted(means, side, sign, length, moments, sums):
     )
 
 
-@inlined
+@kernel
 def _moments(lines, side, other, stride):
     """The sums over pixels of the products of d in two channels, 00 11 22 01 02 12, exactly.
 
@@ -144,7 +144,7 @@ def _moments(lines, side, other, stride):
     return m00, m11, m22, m01, m02, m12
 
 
-@inlined
+@kernel
 def _moments_along(lines, side, other, stride, length):
     """The same of e. What the zeros around the lines add, which is d at the first and the last pixel, is taken off."""
     a, b, q, n = np.uint64(3 * stride * side), np.uint64(3 * stride * other), np.uint64(stride), np.uint64(1)
@@ -175,7 +175,7 @@ def _moments_along(lines, side, other, stride, length):
     return m00, m11, m22, m01, m02, m12
 
 
-@inlined
+@kernel
 def _sums(lines, side, other, stride):
     """The sums over pixels of d in the three channels."""
     a, b, q = 3 * stride * side, 3 * stride * other, stride
