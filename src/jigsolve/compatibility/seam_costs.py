@@ -190,7 +190,11 @@ def _sums(lines, side, other, stride):
 @inlined
 def seam_square(features, side, other):
     """What the cost of two sides is a root of (see `Seams`)."""
-    lines, means, weights, lengths = features.lines, features.means, features.weights, features.lengths
+    return _square(features.lines, features.lengths, features.means, features.weights, side, other)
+
+
+@kernel
+def _square(lines, lengths, means, weights, side, other):
     length = lengths[side & 1]
     stride = (max(lengths[0], lengths[1]) + (LANES + 1)) // LANES * LANES
     moments = _moments(lines, side, other, stride)
