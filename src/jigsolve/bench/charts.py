@@ -30,9 +30,8 @@ def accuracy_chart(summaries: list[SetSummary]) -> bytes:
     paper = [PAPER_NEIGHBOUR[summary.name].average for summary in known]
     axes.plot([summary.pieces for summary in known], paper, "s--", color=THEIRS)
     _pieces_axis(axes, pieces)
-    axes.legend(
-        ["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"], framealpha=0.9, edgecolor="none"
-    )
+    names = ["jigsolve", "ceiling: pieces of one colour counted as wrong", "the paper"]
+    axes.legend(names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)  # No line passes there.
     return _png(figure)
 
 
