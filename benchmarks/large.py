@@ -78,7 +78,7 @@ def draw_map(truth: Path, result: Path, path: Path) -> None:
     colours[true.ravel()] = belongs.reshape(-1, 3)
     between = np.full((rows, GAP, 3), 255, dtype=np.uint8)
     before, after = colours[np.arange(true.size)].reshape(rows, columns, 3), colours[found]
-    write_picture(path, Picture(np.concatenate([before, between, after], axis=1)), overwrite=True)
+    write_picture(path, Picture(np.concatenate([before, between, after], axis=1)))
 
 
 def powers(lines: list[dict[str, float]]) -> dict[str, float]:
@@ -96,6 +96,8 @@ def main() -> None:
     parser.add_argument("--map", type=Path, help="a PNG to draw of the last puzzle, before and after")
     parser.add_argument("--keep", type=Path, help="a folder for puzzles and results, which stay there")
     options = parser.parse_args()
+    if options.map and options.map.exists():
+        parser.error(f"{options.map} exists already; choose another name")
     warm_up(options.preset)
     lines: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as temporary:

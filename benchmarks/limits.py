@@ -8,10 +8,8 @@ can be summed up, and random reads at the rate of independent ones. Fastest of s
 """
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,8 @@ from jigsolve.compatibility.products import TILE_COLUMNS, TILE_ROWS, factors_of
 from jigsolve.compatibility.seam_costs import line_stride
 from jigsolve.compatibility.seams import midline_seams
 
-TIMES = 5
+from .kernels import fastest
+
 PAIRS = 500_000
 FEW = 64
 LINE = 64
@@ -55,17 +54,6 @@ def follow(links: Any, steps: int) -> int:
     return place
 
 
-def fastest(work: Callable[[], object]) -> float:
-    """Return the least seconds of some calls, after one that compiles."""
-    work()
-    seconds = []
-    for _ in range(TIMES):
-        begin = perf_counter()
-        work()
-        seconds.append(perf_counter() - begin)
-    return min(seconds)
-
-
 def random_reads(size: int, rng: np.random.Generator) -> tuple[float, float]:
     """Return the nanoseconds of a read anywhere in so many bytes: of independent ones, and of one after the other."""
     lines = size // LINE
@@ -74,14 +62,18 @@ def random_reads(size: int, rng: np.random.Generator) -> tuple[float, float]:
     links[order * LINE // 8] = np.roll(order, -1) * LINE // 8
     places = rng.integers(0, lines, PAIRS) * LINE // 8
     independent = fastest(lambda: read_all(links, places))
-    return independent / PAIRS * 1e9, fastest(lambda: follow(links, PAIRS)) / PAIRS * 1e9
+    return independent / PAIRS, fastest(lambda: follow(links, PAIRS)) / PAIRS
 
 
 def product_rates(left: NDArray[np.float32], right: NDArray[np.float32]) -> tuple[float, float]:
     """Return the gigaflops of the product of a tile, and of a large one, on all cores."""
-    tile = 2 * left.shape[0] * right.shape[0] * left.shape[1] / fastest(lambda: left @ right.T)
     large = np.ones((3000, 3000), dtype=np.float32)
-    return tile / 1e9, 2 * 3000**3 / fastest(lambda: large @ large) / 1e9
+
+    def rate(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+        room = np.empty((len(one), len(other)), dtype=np.float32)
+        return 2 * room.size * one.shape[1] / fastest(lambda: np.matmul(one, other.T, out=room))
+
+    return rate(left, right), rate(large, large)
 
 
 def collecting_rates(tile: NDArray[np.float32]) -> tuple[float, float]:
@@ -92,7 +84,7 @@ def collecting_rates(tile: NDArray[np.float32]) -> tuple[float, float]:
             lists = Nearest(np.full((length, 40), -1e30, np.float32), np.zeros((length, 40), np.int32))
             collect_by(tile, 0, 0, lists, 0, length)
 
-    return 2 * tile.nbytes / fastest(collect) / 1e9, tile.nbytes / fastest(tile.sum) / 1e9
+    return 2 * tile.nbytes / fastest(collect), tile.nbytes / fastest(tile.sum)
 
 
 def main() -> None:
@@ -116,7 +108,7 @@ def main() -> None:
     nanoseconds = {}
     for pieces in (FEW, len(puzzle)):
         sides, others = (4 * rng.integers(0, pieces, PAIRS) + direction for direction in (0, 2))
-        nanoseconds[pieces] = fastest(partial(cost_all, features, sides, others)) / PAIRS * 1e9
+        nanoseconds[pieces] = fastest(partial(cost_all, features, sides, others)) / PAIRS
     side = 3 * 2 * line_stride(options.piece_size) + 4 * features.weights.shape[1]
     lines = 2 * -(-side // LINE)
     independent, dependent = random_reads(features.lines.nbytes + features.weights.nbytes, rng)

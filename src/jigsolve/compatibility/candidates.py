@@ -53,7 +53,8 @@ class Compatibility(NamedTuple):
     than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
     candidates fit about equally well."""
     first_costs: NDArray[np.float32]
-    """(sides,): what a side's first candidate costs, infinite where it has none: no other can be cheaper."""
+    """(sides,): what a side's first candidate costs, infinite where it has none: no other can be cheaper.
+    The first column of `costs` once more, as what is asked for at random places should lie close together."""
     heads: NDArray[np.float32]
     """(4, HEAD, pieces): the heads of the sides of each direction (see `costs.head_of`), rounded."""
     head_error: float

@@ -46,12 +46,13 @@ class Seams(NamedTuple):
     """(1,): eighths of the power of the sum that is the cost."""
 
 
+@inlined
 def line_stride(length: int) -> int:
     """Return how much room a line of so many pixels takes: there is a zero before it and one behind it at least.
 
     So lines can be compared by whole vectors: the differences of zeros add nothing.
     """
-    return -(-(length + 2) // LANES) * LANES
+    return (length + 2 + LANES - 1) // LANES * LANES
 
 
 def line_array(seams: Seams) -> NDArray[np.int16]:
@@ -196,7 +197,7 @@ def seam_square(features, side, other):
 @kernel
 def _square(lines, lengths, means, weights, side, other):
     length = lengths[side & 1]
-    stride = (max(lengths[0], lengths[1]) + (LANES + 1)) // LANES * LANES
+    stride = line_stride(max(lengths[0], lengths[1]))
     moments = _moments(lines, side, other, stride)
     if len(means) > 0:
         sums = _sums(lines, side, other, stride)

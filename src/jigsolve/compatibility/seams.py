@@ -15,7 +15,8 @@ from ..puzzle import Puzzle
 from .seam_costs import LANES, LIMIT, Seams, line_array, line_stride
 from .sides import outer_lines
 
-# Steps to one of the 256 levels of a channel: 255 of them are 65,535 steps, so that 16 bits a channel stay as they are.
+# Steps to one of the 256 levels of a channel while sides are described: 255 of them are 65,535 steps, so that 16 bits a
+# channel stay as they are. What is kept has fewer where a picture uses all levels (see `_gather`).
 STEPS = 257
 # Gallagher's dummy gradients, which keep covariances of flat pieces invertible: 0, +-(1,1,1), +- one in each channel.
 DUMMIES = 9
@@ -90,8 +91,8 @@ def _gather(
     """Lay the (line, mean, across, along) of the four directions side by side, in steps that 16 bits can hold.
 
     Differences along a line can be twice as large as lines differ, which is at most by the range of all colours. Of
-    pictures that use all of it a level keeps about 15 steps, far less than it is off itself, having been rounded to
-    eight bits or by a camera; a dim picture of 16 bits keeps them all.
+    pictures that use all of it a level keeps 9 steps or more, mostly 15: finer than the rounding to eight bits that
+    most pictures have gone through. A dim picture of 16 bits keeps all of its steps, a bright one not.
     """
     lengths = [line.shape[1] for line, *_ in sides]
     low = min(int(line.min()) for line, *_ in sides)
