@@ -764,7 +764,7 @@ def test_a_result_that_is_certain_is_not_called_doubtful(run):
 def test_help_tells_the_values_of_the_presets(run):
     text = " ".join(run("solve", "--help").stdout.split())
     assert "[best: 200, paper: 1000]" in text
-    assert "[best: midline, paper: lab]" in text
+    assert "[best: traces, paper: lab]" in text
 
 
 def test_tiles_can_be_cut_and_solved(run, folder):

@@ -16,7 +16,7 @@ def test_the_preset_paper_is_the_papers():
 def test_the_default_preset_refines():
     best = PRESETS[DEFAULT_PRESET]
     assert DEFAULT_PRESET == "best"
-    assert (best.greedy, best.measure) == ("cell", "midline")
+    assert (best.greedy, best.measure) == ("cell", "traces")
     assert best.patience > 0
     assert best.effort > 0
 

@@ -12,6 +12,7 @@ from .compatibility.candidates import MARGIN
 from .compatibility.costs import HEAD
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
 from .compatibility.seam_costs import line_stride
+from .compatibility.trace_costs import BLOCK, COEFFICIENTS
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
@@ -50,7 +51,9 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     seams = parameters.measure not in ("lab", "lab-raw")
     factors = 2 * (3 * length + 13) if seams else 3 * length + 2
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
-    features = 4 * pieces * (side + 4 * HEAD + 8 * keep + 16)
+    # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
+    traces = 2 * COEFFICIENTS * (length // BLOCK) + 20 if parameters.measure == "traces" else 0
+    features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
     # those of sides that are looked at again.
     making = 4 * pieces * length * 3 * 8 * 4

@@ -7,7 +7,7 @@ from .checks import one_of, whole_number
 from .errors import InputError
 
 Selection = Literal["inverse", "window", "exponential"]
-Measure = Literal["lab", "lab-raw", "mgc", "midline"]
+Measure = Literal["lab", "lab-raw", "mgc", "midline", "traces"]
 MutationUnit = Literal["child", "placement"]
 Greedy = Literal["side", "cell"]
 
@@ -39,8 +39,9 @@ class Parameters:
         as in the paper; or all neighbours of a "cell", the best of their candidates.
     measure
         How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*; "lab-raw", the same
-        without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; or "midline", by where the
-        gradients of both pieces lead (see `compatibility.seams`).
+        without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; "midline", by where the
+        gradients of both pieces lead (see `compatibility.seams`); or "traces", that and the blocks of JPEG that seams
+        cut, where pieces come from such a picture (see `compatibility.traces`).
     candidates
         How many candidates of every side are kept in lists. With `greedy` "side" and no effort the result is the same
         for any number; the time is not.
@@ -92,7 +93,7 @@ PRESETS: dict[str, Parameters] = {
         mutation_rate=0.0,
         selection="exponential",
         greedy="cell",
-        measure="midline",
+        measure="traces",
         candidates=32,
         patience=4,
         effort=5,

@@ -18,7 +18,7 @@ from .checks import one_of, seed_number, whole_number
 from .compatibility.candidates import Compatibility, buddied_share, find_candidates
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
-from .compatibility.seams import mgc_seams, midline_seams
+from .compatibility.seams import mgc_seams, midline_seams, traced_seams
 from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
@@ -27,6 +27,7 @@ from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameter
 from .puzzle import Puzzle
 from .refine.rounds import Refinement, RoundStart, refine
 from .result import Result
+from .samples import compressed_noise
 from .stop import AnyOf, MaxGenerations, NoImprovement, StoppingRule
 from .threads import Threads, usable_cores
 
@@ -35,6 +36,7 @@ MEASURES: dict[str, Callable[[Puzzle], Features]] = {
     "lab-raw": partial(lab_features, normalized=False),
     "mgc": mgc_seams,
     "midline": midline_seams,
+    "traces": traced_seams,
 }
 
 
@@ -222,9 +224,8 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
     OutputError
         If there is no room to keep them.
     """
-    # Some pieces are alike, as then their candidates need a second look, which has kernels of its own.
-    pixels = np.maximum(np.arange(6 * 6 * 3, dtype=np.uint8), 60).reshape(6, 6, 3)
-    tiny = Puzzle.from_array(pixels, 1)
+    # Pieces that are alike need a second look, and pieces with traces of JPEG are compared by them: all have kernels.
+    tiny = Puzzle.from_array(compressed_noise(), 12)
     effort = min(1, parameters_of(preset).effort)
     try:
         result = solve(

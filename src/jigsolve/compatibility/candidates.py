@@ -12,9 +12,13 @@ from ..threads import Threads
 from .costs import HEAD, Features, cost_of, head_of, number_of_sides, squared_distance, squared_distance_below
 from .loops import partners_in_loops
 from .products import Factors, bound_tiles, factors_of
+from .seam_costs import Seams
+from .trace_costs import no_traces
 
 # How many more than asked for are taken by their lower bounds, so that few sides need a second look.
 MARGIN = 8
+# Where a side can meet fewer than this many times as many as are taken, as traces say, traces are not minded.
+FEW = 4
 # The share of all sides beyond which a side that is looked at again is taken to reach nearly all.
 WIDE = 0.2
 # Entries of a tile that are compared with their limits at once.
@@ -66,6 +70,8 @@ class Compatibility(NamedTuple):
 def find_candidates(features: Features, keep: int, threads: Threads, tell: Tell | None = None) -> Compatibility:
     """Find the `keep` cheapest candidates of every side, and what follows from them."""
     lists = _candidates(features, keep, threads, tell)
+    if isinstance(features, Seams) and len(features.traces.masks) > 0:
+        threads.run(len(lists.candidates), partial(weigh, features, lists))
     candidates, costs = lists
     pieces = len(candidates) // 4
     buddies = _best_buddies(candidates)
@@ -74,6 +80,11 @@ def find_candidates(features: Features, keep: int, threads: Threads, tell: Tell 
     return Compatibility(
         candidates, costs, buddies, partners, doubt, _of_rank(costs, 0).copy(), heads, head_error, features
     )
+
+
+def _untraced(features: Features) -> Features:
+    """Return features without traces of compression, which have no bounds."""
+    return features._replace(traces=no_traces()) if isinstance(features, Seams) else features
 
 
 class Lists(NamedTuple):
@@ -95,8 +106,9 @@ def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | No
     lists = Lists(np.empty((4 * pieces, keep), dtype=np.int32), np.empty((4 * pieces, keep), dtype=np.float32))
     if keep == 0:
         return lists
+    traced, features = features, _untraced(features)
     for direction in (0, 1):
-        left, right = factors_of(features, direction)
+        left, right = factors_of(traced, direction, least=FEW * (keep + MARGIN))
         begin, bounded, end = direction / 2, (direction + BOUNDED) / 2, (direction + 1) / 2
         half = (bounded + end) / 2
         short = min(keep + MARGIN, pieces - 1)
@@ -180,10 +192,11 @@ def _look_again(
     sides, other_sides = 4 * own.pieces + direction, 4 * others.pieces + (direction ^ 2)
     limits = costs_squared(features, sides, lists.candidates[sides, -1])
     least, greatest = own.reaches(limits)
-    reached = np.searchsorted(others.distances, greatest) - np.searchsorted(others.distances, least)
+    distances = np.sort(others.distances)
+    reached = np.searchsorted(distances, greatest) - np.searchsorted(distances, least)
     at = np.flatnonzero(np.isin(own.pieces, pieces))
-    # Those that can reach few others come first, apart from those that must see nearly all.
-    at = at[np.argsort(reached[at] > WIDE * len(other_sides), kind="stable")]
+    # Of each mask those that can reach few others come first, apart from those that must see nearly all.
+    at = at[np.lexsort((reached[at] > WIDE * len(other_sides), own.masks[at]))]
     some, sides, limits = own.part(at), sides[at], limits[at]
     squares = np.full((len(sides), lists.candidates.shape[1]), np.inf)
     done = 0
@@ -337,6 +350,21 @@ def settle(features, direction, nearest, lists, unsettled, begin, end):
         for rank in range(keep):
             costs[side, rank] = cost_of(features, squares[rank])
         unsettled[piece] = short < len(pieces) - 1 and squares[keep - 1] >= bounds[piece, short - 1]
+
+
+@kernel
+def weigh(features, lists, begin, end):
+    """Put the candidates of the sides begin .. end-1 in order of their costs with all that is known, ties by number."""
+    candidates, costs = lists
+    keep = candidates.shape[1]
+    squares = np.empty(keep, np.float64)
+    for side in range(begin, end):
+        kept = 0
+        for other in np.sort(candidates[side]):
+            square = squared_distance(features, side, other)
+            kept = insert(squares, candidates[side], kept, square, other)
+        for rank in range(keep):
+            costs[side, rank] = cost_of(features, squares[rank])
 
 
 @kernel

@@ -20,6 +20,9 @@ TILE_ROWS = 512
 TILE_COLUMNS = 4096
 # Every so manieth tile of rows comes first, then those beside them.
 STRIDE = 8
+# Sides of masks that fewer have are compared with all.
+RARE = 0.005
+RARE_COUNT = 16
 # How far a product of m terms can be off, in parts of the sum of the terms' sizes: m roundings of the sum, and a few of
 # the factors themselves.
 ROUNDING = 2.0**-24
@@ -47,16 +50,29 @@ class Factors:
     """Those of that half, or of no columns where the error is taken off already."""
     constants: NDArray[np.float32]
     """The last column of that half, from which nothing is taken off yet."""
+    masks: NDArray[np.uint64]
+    """Only sides that have a bit in common can meet (see `Traces`); they are in order of it."""
     distances: NDArray[np.float64]
-    """How far a side's line is from that which all are measured from; they are in order of it."""
+    """How far a side's line is from that which all are measured from; those of a mask are in order of it."""
     strictness: NDArray[np.float64]
     """The least that a judge can make of a line, per squared distance from its own; 0 if that is not known."""
 
     def part(self, part: slice | NDArray[np.intp]) -> Self:
         """Return some of them: views of these for a slice, copies for a list."""
-        sizes, constants = self.sizes[part], self.constants[part]
+        sizes, constants, masks = self.sizes[part], self.constants[part], self.masks[part]
         distances, strictness = self.distances[part], self.strictness[part]
-        return type(self)(self.pieces[part], self.values[part], self.judge, sizes, constants, distances, strictness)
+        pieces, values = self.pieces[part], self.values[part]
+        return type(self)(pieces, values, self.judge, sizes, constants, masks, distances, strictness)
+
+    def spans(self, most: int) -> list[slice]:
+        """Return slices of at most so many, each of one mask."""
+        ends = [*(np.flatnonzero(np.diff(self.masks)) + 1), len(self.masks)]
+        begins = [0, *ends[:-1]]
+        return [
+            slice(first, min(first + most, end))
+            for begin, end in zip(begins, ends, strict=True)
+            for first in range(begin, end, most)
+        ]
 
     def reaches(self, limits: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the greatest distance of those that a side could judge no worse than its limit.
@@ -79,33 +95,58 @@ class Tile(NamedTuple):
     """Whether it is the last of its rows."""
 
 
-def factors_of(features: Features, direction: int) -> tuple[Factors, Factors]:
-    """Return the factors of all sides of a direction, 0 or 1, and of those that they could meet."""
+def factors_of(features: Features, direction: int, least: int = 0) -> tuple[Factors, Factors]:
+    """Return the factors of all sides of a direction, 0 or 1, and of those that they could meet.
+
+    Where traces say which can, but for some side leave fewer than `least`, they are not minded.
+    """
     if isinstance(features, Seams):
-        return _seam_factors(features, direction)
+        return _seam_factors(features, direction, _masks(features, direction, least))
     return _distance_factors(features, direction)
 
 
+def _masks(seams: Seams, direction: int, least: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the masks of the sides of a direction, and of those facing them; rare ones are widened to all bits."""
+    pieces = len(seams.weights) // 4
+    everything = np.full(pieces, np.uint64(2**64 - 1))
+    if len(seams.traces.masks) == 0:
+        return everything, everything
+    both = [seams.traces.masks[facing::4] for facing in (direction, direction + 2)]
+    both = [_without_rare(masks) for masks in both]
+    for own, others in (both, both[::-1]):
+        kinds, counts = np.unique(others, return_counts=True)
+        for mask in np.unique(own):
+            if counts[kinds & mask != 0].sum() <= least:
+                return everything, everything
+    return both[0], both[1]
+
+
+def _without_rare(masks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    _, which, counts = np.unique(masks, return_inverse=True, return_counts=True)
+    rare = counts < np.maximum(RARE * len(masks), RARE_COUNT)
+    return np.where(rare[which], np.uint64(2**64 - 1), masks)
+
+
 def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | None = None) -> Iterator[Tile]:
-    """Yield the lower bounds of all pairs, all columns for some rows before the next rows.
+    """Yield the lower bounds of all pairs that can meet, all columns for some rows before the next rows.
 
     Given limits of the rows' costs, tiles of which no pair can be within them are left out. A tile is there until the
     next is asked for: all use the same memory, which is faster than new.
 
-    Sides that are alike lie at about the same share of both orders. For each row the columns alike come first, and rows
-    come from everywhere early on: lists of the best are soon so good that little of what comes later enters them.
+    For each row the columns most alike come first, and rows come from everywhere early on: lists of the best are soon
+    so good that little of what comes later enters them.
     """
-    spans = [slice(first, first + TILE_COLUMNS) for first in range(0, len(columns.pieces), TILE_COLUMNS)]
+    spans = columns.spans(TILE_COLUMNS)
     largest = [_largest(columns.part(span)) for span in spans]
+    masks = np.array([columns.masks[span.start] for span in spans])
     ends = np.array([(columns.distances[span][0], columns.distances[span][-1]) for span in spans])
     room = np.empty(min(TILE_ROWS, len(rows.pieces)) * min(TILE_COLUMNS, len(columns.pieces)), dtype=np.float32)
-    first_rows = range(0, len(rows.pieces), TILE_ROWS)
-    for first_row in (first for begin in range(STRIDE) for first in first_rows[begin::STRIDE]):
-        these = slice(first_row, first_row + TILE_ROWS)
+    row_spans = rows.spans(TILE_ROWS)
+    for these in (span for begin in range(STRIDE) for span in row_spans[begin::STRIDE]):
         some = rows.part(these)
         _take_off(columns, _largest(some))
-        middle = np.searchsorted(columns.distances, some.distances[len(some.pieces) // 2])
-        order = np.argsort([abs(span.start + TILE_COLUMNS // 2 - middle) for span in spans], kind="stable")
+        order = np.argsort(np.abs(ends.mean(axis=1) - np.median(some.distances)), kind="stable")
+        order = order[masks[order] & some.masks[0] != 0]
         if limits is not None:
             least, greatest = some.reaches(limits[these])
             order = order[(ends[order, 1] >= least.min()) & (ends[order, 0] <= greatest.max())]
@@ -114,7 +155,7 @@ def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | N
             those = columns.values[spans[index]]
             bounds = room[: len(some.values) * len(those)].reshape(len(some.values), len(those))
             np.matmul(some.values, those.T, out=bounds)
-            yield Tile(first_row, spans[index].start, bounds, index == order[-1])
+            yield Tile(these.start, spans[index].start, bounds, index == order[-1])
 
 
 def _largest(judged: Factors) -> NDArray[np.float32]:
@@ -146,24 +187,27 @@ def _distance_factors(features: NDArray[np.int32], direction: int) -> tuple[Fact
         else:
             values[:, :length], values[:, length], values[:, length + 1] = exact, 1, squares
         nothing, zeros = np.empty((pieces, 0), dtype=np.float32), np.zeros(pieces)
-        both.append(Factors(np.arange(pieces), values, 0, nothing, nothing, zeros, zeros))
+        masks = np.ones(pieces, dtype=np.uint64)
+        both.append(Factors(np.arange(pieces), values, 0, nothing, nothing, masks, zeros, zeros))
     return both[0], both[1]
 
 
-def _seam_factors(seams: Seams, direction: int) -> tuple[Factors, Factors]:
+def _seam_factors(
+    seams: Seams, direction: int, masks_of_both: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+) -> tuple[Factors, Factors]:
     """Return the quadratic forms of `Seams`, multiplied out, of colours measured from that of the flattest sides.
 
     Those are the strictest judges: what they make of colours like their own is then bounded most closely. Sides come in
-    order of how far their colours are from that, so that tiles are of sides alike.
+    order of their masks and of how far their colours are from that, so that tiles are of sides alike.
     """
     lines = line_array(seams)[:, :, : seams.lengths[direction]]
     traces = seams.weights[direction::2, :3].sum(axis=1, dtype=np.float64)
     centre = np.average(lines[direction::2].mean(axis=2), axis=0, weights=traces)
     both = []
-    for facing in (direction, direction + 2):
+    for facing, masks in zip((direction, direction + 2), masks_of_both, strict=True):
         x = lines[facing::4].astype(np.float64) - centre[:, np.newaxis]
         distances = np.sqrt(np.einsum("scp,scp->s", x, x))
-        order = np.argsort(distances, kind="stable")
+        order = np.lexsort((distances, masks))
         means = seams.means[facing::4][order] if len(seams.means) else None
         weights = seams.weights[facing::4][order].astype(np.float64)
         judge, judged = _halves(x[order], weights, means)
@@ -173,7 +217,8 @@ def _seam_factors(seams: Seams, direction: int) -> tuple[Factors, Factors]:
         if means is None:
             strictness[:] = np.linalg.eigvalsh(_full(weights[:, :6]))[:, 0]
         constants = judge[:, -1].copy()
-        both.append(Factors(order, values, begin, np.abs(judge), constants, distances[order], strictness))
+        sizes = np.abs(judge)
+        both.append(Factors(order, values, begin, sizes, constants, masks[order], distances[order], strictness))
     return both[0], both[1]
 
 

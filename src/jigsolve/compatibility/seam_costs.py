@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .trace_costs import Traces, misfit
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -44,6 +45,8 @@ class Seams(NamedTuple):
     the diagonal doubled, per squared step."""
     power: NDArray[np.int64]
     """(1,): eighths of the power of the sum that is the cost."""
+    traces: Traces
+    """What compression left at the sides; what it adds to the sum comes on top of the above."""
 
 
 @inlined
@@ -191,7 +194,8 @@ def _sums(lines, side, other, stride):
 @inlined
 def seam_square(features, side, other):
     """What the cost of two sides is a root of (see `Seams`)."""
-    return _square(features.lines, features.lengths, features.means, features.weights, side, other)
+    square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
+    return square + _misfit(features.traces, side, other)
 
 
 @kernel
@@ -210,6 +214,11 @@ def _square(lines, lengths, means, weights, side, other):
     if weights.shape[1] > 6:
         total += _weighted_by_both(weights, side, other, 6, _moments_along(lines, side, other, stride, length))
     return max(total, 0.0)
+
+
+@inlined
+def _misfit(traces, side, other):
+    return misfit(traces, side, other) if len(traces.masks) > 0 else 0.0
 
 
 @inlined

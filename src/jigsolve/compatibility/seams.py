@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ..puzzle import Puzzle
 from .seam_costs import LANES, LIMIT, Seams, line_array, line_stride
 from .sides import outer_lines
+from .trace_costs import no_traces
+from .traces import find_traces
 
 # Steps to one of the 256 levels of a channel while sides are described: 255 of them are 65,535 steps, so that 16 bits a
 # channel stay as they are. What is kept has fewer where a picture uses all levels (see `_gather`).
@@ -50,6 +52,11 @@ def midline_seams(puzzle: Puzzle) -> Seams:
         across = _inverse_covariance(gradient, ACROSS_DUMMY_WEIGHT)
         sides.append((line, None, across, _inverse_covariance(np.diff(last, axis=1))))
     return _gather(puzzle, sides, power=3)
+
+
+def traced_seams(puzzle: Puzzle) -> Seams:
+    """Return the features of the midline measure with the traces of compression, where the pieces have any."""
+    return midline_seams(puzzle)._replace(traces=find_traces(puzzle))
 
 
 def _ends(puzzle: Puzzle) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -114,6 +121,7 @@ def _gather(
         means=means if means.size else np.empty((0, 3)),
         weights=weights.astype(np.float32),
         power=np.array([power], dtype=np.int64),
+        traces=no_traces(),
     )
     for direction, (line, *_) in enumerate(sides):
         levels = np.rint((line - low) * steps / STEPS).astype(np.int16)
