@@ -88,6 +88,29 @@ def midline_cost(piece, other, direction, reach, dummy_weight):
     return total ** (3 / 8)
 
 
+def block_rests(piece, other, direction, phase, steps):
+    """What each whole block along a seam is off multiples of the steps, squared: its pixels joined and transformed.
+
+    `phase` is where the other piece's corner, right of or below the first piece's, lies in a block.
+    """
+    both = np.concatenate([piece, other], axis=1 - direction).astype(np.float64)
+    luma = np.floor(both @ [0.299, 0.587, 0.114] + 0.5) - 128
+    if direction == 1:
+        luma, steps, phase = luma.T, steps.T, phase[::-1]
+    size, along = luma.shape[1] // 2, luma.shape[0]
+    frequency, place = np.mgrid[:8, :8]
+    cosines = np.where(frequency == 0, 1, np.sqrt(2)) / np.sqrt(8) * np.cos(np.pi * (2 * place + 1) * frequency / 16)
+    rests = []
+    if phase[1] == 0:  # The seam is the border of two blocks.
+        return np.array(rests)
+    left = size - phase[1]
+    for top in range(-phase[0] % 8, along - 7, 8):
+        coefficients = cosines @ luma[top : top + 8, left : left + 8] @ cosines.T
+        off = np.where(steps > 0, coefficients - steps * np.rint(coefficients / np.maximum(steps, 1)), 0)
+        rests.append((off**2).sum())
+    return np.array(rests)
+
+
 def all_costs(features):
     """Costs of every pair from fixed-point features: costs[piece, direction, other], exactly as integers squared."""
     n = len(features) // 4

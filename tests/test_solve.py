@@ -104,7 +104,7 @@ def test_any_small_puzzle_ends_with_every_piece_once_and_the_recomputed_cost(row
 
 
 @settings(max_examples=25, deadline=None)
-@given(*SMALL, st.sampled_from(["lab", "mgc", "midline"]))
+@given(*SMALL, st.sampled_from(["lab", "mgc", "midline", "traces"]))
 def test_refined_any_small_puzzle_has_every_piece_once_and_the_cost_of_its_pairs(
     rows, columns, width, height, seed, measure
 ):
@@ -113,7 +113,7 @@ def test_refined_any_small_puzzle_has_every_piece_once_and_the_cost_of_its_pairs
     grid = result.arrangement.grid
     assert sorted(grid.ravel()) == list(range(rows * columns))
     assert result.cost == arrangement_cost(puzzle, result.arrangement, measure)
-    squares, power = squares_of(MEASURES[measure](puzzle)), 3 / 8 if measure == "midline" else 1 / 2
+    squares, power = squares_of(MEASURES[measure](puzzle)), 3 / 8 if measure in ("midline", "traces") else 1 / 2
     scale = SCALE if measure == "lab" else 1.0
     pairs = [*zip(grid[:, :-1].flat, [0] * grid.size, grid[:, 1:].flat, strict=False)]
     pairs += zip(grid[:-1].flat, [1] * grid.size, grid[1:].flat, strict=False)
@@ -398,6 +398,8 @@ def test_golden_run():
 KERNEL_MODULES = (
     "compatibility/costs.py",
     "seam_costs.py",
+    "trace_costs.py",
+    "compatibility/traces.py",
     "candidates.py",
     "loops.py",
     "memory.py",
@@ -413,11 +415,13 @@ import json
 import numpy as np
 from jigsolve import Puzzle, solve
 from jigsolve.refine import rounds
+from jigsolve.samples import compressed_noise
 from tests.puzzles import drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
 # Of noise no arrangement is right: chains differ, and there is something to merge.
 noise = Puzzle.from_array(np.random.default_rng(1).integers(0, 256, size=(32, 40, 3), dtype=np.uint8), 8)
+traced = Puzzle.from_array(compressed_noise(), 12)
 results = [
     solve(p, "paper", population=12, generations=4, threads=1, mutation_rate=0.5, mutation_unit=unit, candidates=keep)
     for p, unit, keep in ((puzzle, "child", 1), (puzzle, "placement", 32), (identical, "child", 1))
@@ -425,7 +429,9 @@ results = [
 rounds.FIRST_MOVES = rounds.LAST_MOVES = 2
 results += [
     solve(p, population=12, generations=3, threads=1, effort=1, measure=measure, candidates=keep)
-    for p, measure, keep in ((puzzle, "midline", 1), (noise, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1))
+    for p, measure, keep in (
+        (puzzle, "midline", 1), (noise, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1), (traced, "traces", 4)
+    )
 ]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """
@@ -458,10 +464,10 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import candidates, loops
+from jigsolve.compatibility import candidates, loops, traces
 from jigsolve.refine import anneal
 warm_up()
-kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again]
+kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again, candidates.weigh, traces.fill_shares]
 print([kernel.__name__ for kernel in [*kernels, loops.find_loops, anneal.anneal] if not kernel.signatures])
 """
 

@@ -56,7 +56,8 @@ def midline_seams(puzzle: Puzzle) -> Seams:
 
 def traced_seams(puzzle: Puzzle) -> Seams:
     """Return the features of the midline measure with the traces of compression, where the pieces have any."""
-    return midline_seams(puzzle)._replace(traces=find_traces(puzzle))
+    seams = midline_seams(puzzle)
+    return seams._replace(traces=find_traces(puzzle, seams))
 
 
 def _ends(puzzle: Puzzle) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

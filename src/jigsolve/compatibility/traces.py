@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..images import Pixels
 from ..puzzle import Puzzle
+from .seam_costs import Seams, seam_square
 from .trace_costs import (
     BLOCK,
     BROKEN,
@@ -49,9 +50,11 @@ SOUND = 0.1
 # Pieces that the steps are told from, and by how much more zeros it must be clear how blocks lie in them.
 SAMPLE = 512
 LEAD = 0.1
-# Sides that are to find others that complete their blocks, and which share of them must.
+# Sides that are to find others that complete their blocks, which share of them must, and which share of all others may
+# fit them better than what they find.
 PROBES = 64
 COMPLETED = 0.5
+FITTING = 0.1
 
 
 def _cosines() -> NDArray[np.float64]:
@@ -64,8 +67,11 @@ COSINES = _cosines()
 CORNERS = np.array([(y, x) for y in range(BLOCK) for x in range(BLOCK)])
 
 
-def find_traces(puzzle: Puzzle) -> Traces:
-    """Return how blocks lie in the pieces of a puzzle, and what each side has of those that it cuts."""
+def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
+    """Return how blocks lie in the pieces of a puzzle, and what each side has of those that it cuts.
+
+    `seams` are the features by which sides are compared otherwise.
+    """
     pieces = puzzle.pieces
     height, width = pieces.shape[1:3]
     if pieces.dtype != np.uint8 or pieces.shape[3] not in (1, 3) or _too_small(height) or _too_small(width):
@@ -78,7 +84,7 @@ def find_traces(puzzle: Puzzle) -> Traces:
     sound = np.empty(len(pieces), dtype=np.bool_)
     find_phases(pieces, steps, COSINES, phases, plausible, sound, 0, len(pieces))
     traces = _gather(pieces, steps, phases, plausible, sound)
-    return traces if _hold(traces) else no_traces()
+    return traces if _hold(traces, seams) else no_traces()
 
 
 def _too_small(size: int) -> bool:
@@ -197,10 +203,10 @@ def _gather(
     return traces
 
 
-def _hold(traces: Traces) -> bool:
-    """Whether sides find others that complete the blocks that they cut, and few of them.
+def _hold(traces: Traces, seams: Seams) -> bool:
+    """Whether sides find others that complete the blocks that they cut, few of them, and such as fit otherwise too.
 
-    They do not if the puzzle was compressed after it was shuffled.
+    In a puzzle that was compressed after it was shuffled, blocks are completed by what lay beside a piece then.
     """
     sides = np.arange(len(traces.masks))
     compared = np.flatnonzero(traces.phases[:, 0] >= 0)
@@ -209,23 +215,24 @@ def _hold(traces: Traces) -> bool:
     probes = np.flatnonzero((clean > 0) & (traces.phases[:, 1] < 0) & (sides % 4 < 2))
     completed = asked = 0
     for side in probes[:: max(1, len(probes) // PROBES)]:
-        meets = (traces.masks & traces.masks[side] != 0) & (sides % 4 == side % 4 + 2)
-        misfits = misfits_of(traces, side, np.flatnonzero(meets & (clean & clean[side] != 0)))
-        if np.count_nonzero(misfits == 0) <= max(
-            1, len(misfits) // 10
-        ):  # Where more do, all are flat, and say nothing.
+        meets = (traces.masks & traces.masks[side] != 0) & (sides % 4 == side % 4 + 2) & (sides // 4 != side // 4)
+        others = np.flatnonzero(meets & (clean & clean[side] != 0))
+        misfits, squares = judged(traces, seams, side, others)
+        whole = misfits < 0.1 * MISFIT
+        if np.count_nonzero(whole) <= max(1, len(others) // 10):  # Where more do, all are flat, and say nothing.
             asked += 1
-            completed += (misfits < 0.1 * MISFIT).any()
+            completed += whole.any() and (squares < squares[whole].min()).mean() < FITTING
     return asked > 0 and completed >= COMPLETED * asked
 
 
 @kernel
-def misfits_of(traces, side, others):
-    """What traces add to the sums of squares of a side and several others."""
-    misfits = np.empty(len(others))
+def judged(traces, seams, side, others):
+    """What traces add to the sums of squares of a side and several others, and these sums without them."""
+    misfits, squares = np.empty(len(others)), np.empty(len(others))
     for index in range(len(others)):
         misfits[index] = misfit(traces, side, others[index])
-    return misfits
+        squares[index] = seam_square(seams, side, others[index])
+    return misfits, squares
 
 
 @kernel

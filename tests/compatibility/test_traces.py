@@ -1,0 +1,203 @@
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from jigsolve import Puzzle, neighbour_accuracy, solve
+from jigsolve.compatibility import candidates, products, trace_costs
+from jigsolve.compatibility import traces as module
+from jigsolve.compatibility.seams import midline_seams, traced_seams
+from jigsolve.compatibility.trace_costs import BROKEN_BLOCK, MISFIT, misfit
+from jigsolve.compatibility.traces import UNUSED_STEP
+from jigsolve.samples import compressed_noise
+from tests import naive
+from tests.puzzles import compatibility_of, drawing, squares_of
+
+SIZES = [(28, 28), (20, 20), (25, 25), (14, 14), (28, 20), (40, 28)]
+OFFSETS = [(0, 0), (3, 5)]
+
+
+def compressed(pixels, quality=80, **options):
+    """What a JPEG file makes of pixels, and its steps for brightness."""
+    file = BytesIO()
+    Image.fromarray(pixels.squeeze()).save(file, "JPEG", quality=quality, **options)
+    image = Image.open(file)
+    decoded = np.array(image)
+    return decoded.reshape(*decoded.shape[:2], -1), np.array(image.quantization[0])
+
+
+def cut(pixels, width, height=None, offset=(0, 0)):
+    """The puzzle of whole pieces from the offset on, and the phase of every piece."""
+    height = height or width
+    pixels = pixels[offset[0] :, offset[1] :]
+    rows, columns = pixels.shape[0] // height, pixels.shape[1] // width
+    puzzle = Puzzle.from_array(pixels[: rows * height, : columns * width], (width, height))
+    row, column = np.divmod(np.arange(len(puzzle)), columns)
+    return puzzle, np.stack([(offset[0] + row * height) % 8, (offset[1] + column * width) % 8], axis=1)
+
+
+def find_traces(puzzle):
+    return traced_seams(puzzle).traces
+
+
+def neighbours(puzzle):
+    """All pairs of sides that meet in a puzzle that is not shuffled."""
+    grid = np.arange(len(puzzle)).reshape(puzzle.rows, puzzle.columns)
+    right = [(4 * a, 4 * b + 2) for a, b in zip(grid[:, :-1].flat, grid[:, 1:].flat, strict=True)]
+    return right + [(4 * a + 1, 4 * b + 3) for a, b in zip(grid[:-1].flat, grid[1:].flat, strict=True)]
+
+
+@pytest.mark.parametrize("quality", [30, 50, 75, 80, 90])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_steps_are_those_of_the_file(photo, quality, offset):
+    pixels, steps = compressed(photo.pixels[1:, 2:], quality)
+    found, _ = module._steps(cut(pixels, 28, offset=offset)[0].pieces)
+    told = (found != UNUSED_STEP) & (found != 0)
+    assert told.sum() > 20
+    # Of a frequency that one or two blocks have, a multiple of the step or one beside it may be taken.
+    assert (found[told] == steps[told]).mean() > 0.9
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_the_phase_of_a_piece_is_never_ruled_out_and_often_the_only_one_left(photo, width, height, offset):
+    if width == 14:
+        offset = (2, 4)  # At odd offsets some pieces have no whole block.
+    puzzle, phases = cut(compressed(photo.pixels)[0], width, height, offset)
+    traces = find_traces(puzzle)
+    _, corner = module._steps(puzzle.pieces)
+    possible = module._possible_phases(height, width, corner).tolist()
+    masks = traces.masks[2::4]  # At a left side a piece is the right one of the two.
+    numbers = np.array([possible.index(phase) for phase in phases.tolist()], dtype=np.uint64)
+    assert (masks >> numbers & np.uint64(1)).mean() > 0.995
+    left = np.array([int(mask).bit_count() for mask in masks])
+    assert (left == 1).mean() > (0.3 if min(width, height) < 20 else 0.5)
+
+
+@pytest.mark.parametrize("grey", [False, True])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_sides_that_meet_complete_their_blocks_and_others_do_not(photo, width, height, grey):
+    pixels = photo.pixels.mean(axis=2, keepdims=True).astype(np.uint8) if grey else photo.pixels
+    puzzle, _ = cut(compressed(pixels)[0], width, height)
+    traces, rng = find_traces(puzzle), np.random.default_rng(1)
+    pairs = neighbours(puzzle)
+    true = np.array([misfit(traces, side, other) for side, other in pairs])
+    assert (true < 0.1 * MISFIT).mean() > 0.97
+    others = 4 * rng.integers(0, len(puzzle), size=len(pairs))
+    false = np.array(
+        [
+            misfit(traces, side, 4 * (other // 4) + (side % 4 ^ 2))
+            for (side, _), other in zip(pairs, others, strict=True)
+        ]
+    )
+    assert (false > BROKEN_BLOCK / 2).mean() > (0.3 if width % 8 == 0 else 0.6)  # Some seams cut no blocks.
+    assert true.max() <= MISFIT
+    assert false.max() == MISFIT
+
+
+def test_a_misfit_is_what_the_joined_blocks_are_off():
+    puzzle, phases = cut(compressed_noise(), 12)
+    traces = find_traces(puzzle)
+    sure = (traces.phases[:, 1] < 0).reshape(-1, 4).all(axis=1)
+    sure &= (puzzle.pieces > 0).all(axis=(1, 2, 3)) & (puzzle.pieces < 255).all(axis=(1, 2, 3))
+    sure = np.flatnonzero(sure)
+    assert len(sure) > 10
+    compared = 0
+    for direction in (0, 1):
+        for piece in sure:
+            for other in sure:
+                found = misfit(traces, 4 * piece + direction, 4 * other + direction + 2)
+                beside = (phases[piece] + [0, 12] if direction == 0 else phases[piece] + [12, 0]) % 8
+                if (beside != phases[other]).any():
+                    assert found == MISFIT
+                    continue
+                rests = naive.block_rests(
+                    puzzle.pieces[piece], puzzle.pieces[other], direction, phases[other], traces.steps.reshape(8, 8)
+                )
+                broken = np.clip((rests - trace_costs.WHOLE) / (trace_costs.BROKEN - trace_costs.WHOLE), 0, 1)
+                # Shares are rounded to 256ths of a step, and squares are counted in 256ths of a level.
+                assert found == pytest.approx(min(MISFIT, BROKEN_BLOCK * broken.sum()), abs=0.2 * BROKEN_BLOCK)
+                compared += len(rests)
+    assert compared > 50
+
+
+def never_compressed(photo):
+    return drawing(300, 300)
+
+
+def resized(photo):
+    return np.array(Image.fromarray(photo.pixels).resize((450, 500)))
+
+
+def of_16_bits(photo):
+    return photo.pixels.astype(np.uint16) * 257
+
+
+def transparent(photo):
+    return np.dstack([photo.pixels, np.full(photo.pixels.shape[:2], 255, dtype=np.uint8)])
+
+
+def flat(photo):
+    return compressed(np.full((280, 280, 3), 77, dtype=np.uint8))[0]
+
+
+@pytest.mark.parametrize("picture", [never_compressed, resized, of_16_bits, transparent, flat])
+def test_other_pictures_have_no_traces(photo, picture):
+    assert len(find_traces(cut(picture(photo), 28)[0]).masks) == 0
+
+
+@pytest.mark.parametrize("size", [4, 10, 13, 16, 32])
+def test_pieces_that_are_too_small_or_end_with_blocks_have_no_traces(photo, size):
+    assert len(find_traces(cut(photo.pixels, size)[0]).masks) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_puzzle_that_was_compressed_after_it_was_shuffled_has_no_traces(photo, seed):
+    shuffled, _ = cut(resized(photo), 28)[0].shuffled(seed=seed)
+    rows, columns = shuffled.rows, shuffled.columns
+    picture = shuffled.pieces.reshape(rows, columns, 28, 28, 3).swapaxes(1, 2).reshape(28 * rows, 28 * columns, 3)
+    puzzle = cut(compressed(picture)[0], 28)[0]
+    assert np.count_nonzero(module._steps(puzzle.pieces)[0]) > 32  # There are blocks, but not of the picture.
+    assert len(find_traces(puzzle).masks) == 0
+
+
+def test_lists_are_exact_among_those_that_can_meet_and_in_order_of_all_that_is_known(photo, monkeypatch):
+    monkeypatch.setattr(candidates, "FEW", 0)
+    monkeypatch.setattr(products, "RARE", 0)
+    monkeypatch.setattr(products, "RARE_COUNT", 0)
+    puzzle, _ = cut(compressed(photo.pixels)[0][:336, :448], 28)
+    features, keep = traced_seams(puzzle), 6
+    found = compatibility_of(features, keep)
+    plain, squares = squares_of(midline_seams(puzzle)), squares_of(features)
+    masks = features.traces.masks
+    asked = 0
+    for side, others in enumerate(found.candidates):
+        piece, direction = divmod(side, 4)
+        rivals = 4 * np.delete(np.arange(len(puzzle)), piece) + (direction ^ 2)
+        meeting = rivals[masks[rivals] & masks[side] != 0]
+        best = sorted(meeting, key=lambda other: (plain[piece, direction, other // 4], other))[:keep]
+        assert set(others) == set(best)
+        asked += keep < len(meeting) < len(rivals) / 2
+        assert others.tolist() == sorted(others, key=lambda other: (squares[piece, direction, other // 4], other))
+        assert (found.costs[side] == np.sort(found.costs[side])).all()
+    assert asked > len(masks) / 2
+
+
+def test_where_few_could_meet_all_are_compared(photo):
+    puzzle, _ = cut(compressed(photo.pixels)[0][:140, :168], 28)
+    found, plain = compatibility_of(traced_seams(puzzle), 29), compatibility_of(midline_seams(puzzle), 29)
+    assert np.sort(found.candidates).tolist() == np.sort(plain.candidates).tolist()
+
+
+def test_a_sky_is_put_together_by_its_traces(photo):
+    y, x = np.mgrid[:280, :336]
+    ramp = np.stack([y / 9 + x / 60, y / 14, y / 30 - x / 90], axis=2)
+    sky = np.array([90, 130, 190]) + 0.3 * ramp
+    sky += np.random.default_rng(3).normal(0, 1.5, size=sky.shape)
+    picture = np.concatenate([np.rint(sky).astype(np.uint8), photo.pixels[200:340, 100:436]])
+    puzzle, truth = cut(compressed(picture)[0], 28)[0].shuffled(seed=1)
+    with_traces, without = (
+        neighbour_accuracy(solve(puzzle, measure=measure).arrangement, truth) for measure in ("traces", "midline")
+    )
+    assert with_traces > without + 0.05  # 94 and 78 %.
