@@ -52,7 +52,7 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     factors = 2 * (3 * length + 13) if seams else 3 * length + 2
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
-    traces = 2 * COEFFICIENTS * (length // BLOCK) + 20 if parameters.measure == "traces" else 0
+    traces = 2 * COEFFICIENTS * (length // BLOCK) + 32 if parameters.measure == "traces" else 0
     features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
     # those of sides that are looked at again.

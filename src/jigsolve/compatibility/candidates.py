@@ -70,7 +70,7 @@ class Compatibility(NamedTuple):
 def find_candidates(features: Features, keep: int, threads: Threads, tell: Tell | None = None) -> Compatibility:
     """Find the `keep` cheapest candidates of every side, and what follows from them."""
     lists = _candidates(features, keep, threads, tell)
-    if isinstance(features, Seams) and len(features.traces.masks) > 0:
+    if isinstance(features, Seams) and len(features.traces.keys) > 0:
         threads.run(len(lists.candidates), partial(weigh, features, lists))
     candidates, costs = lists
     pieces = len(candidates) // 4

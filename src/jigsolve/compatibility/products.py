@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .costs import Features
 from .seam_costs import Seams, line_array
+from .trace_costs import MASK
 
 # Rows and columns of a tile of the matrix product: enough for its speed, and small enough to stay in cache.
 TILE_ROWS = 512
@@ -109,9 +110,9 @@ def _masks(seams: Seams, direction: int, least: int) -> tuple[NDArray[np.uint64]
     """Return the masks of the sides of a direction, and of those facing them; rare ones are widened to all bits."""
     pieces = len(seams.weights) // 4
     everything = np.full(pieces, np.uint64(2**64 - 1))
-    if len(seams.traces.masks) == 0:
+    if len(seams.traces.keys) == 0:
         return everything, everything
-    both = [seams.traces.masks[facing::4] for facing in (direction, direction + 2)]
+    both = [seams.traces.keys[facing::4, MASK] for facing in (direction, direction + 2)]
     both = [_without_rare(masks) for masks in both]
     for own, others in (both, both[::-1]):
         kinds, counts = np.unique(others, return_counts=True)

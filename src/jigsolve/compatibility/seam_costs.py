@@ -218,7 +218,7 @@ def _square(lines, lengths, means, weights, side, other):
 
 @inlined
 def _misfit(traces, side, other):
-    return misfit(traces, side, other) if len(traces.masks) > 0 else 0.0
+    return misfit(traces, side, other) if len(traces.keys) > 0 else 0.0
 
 
 @inlined

@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
+from .._jit import inlined, kernel
 
 BLOCK = 8
 COEFFICIENTS = BLOCK * BLOCK
 # In how many phases a side is compared; one with more is flat.
 MOST_PLAUSIBLE = 4
+NOTHING = 255
+# What is in which column of `Traces.keys`.
+MASK, NUMBERS, FIRST, LEGIBLE = 0, 1, 2, 3
 # Parts of a step in which a side's share of a coefficient is kept: in 8 bits whole steps are left out.
 PARTS, HALF, FOUR, ONE = np.int16(256), np.int16(128), np.int16(4), np.int16(1)
 SQUARED = 256
@@ -33,43 +36,39 @@ class Traces(NamedTuple):
     piece of the two. All arrays are of no rows where a puzzle has no traces.
     """
 
-    masks: NDArray[np.uint64]
-    """(sides,): the phases that are plausible, a bit each."""
-    phases: NDArray[np.int8]
-    """(sides, 4): their numbers, if there are no more than these, then -1."""
-    starts: NDArray[np.int32]
-    """(sides,): the row of `shares` that has the side's shares for the first of them; the others follow."""
+    keys: NDArray[np.uint64]
+    """(sides, 4), half a cache line each:
+    MASK, the phases that are plausible, a bit each;
+    NUMBERS, their numbers, a byte each, NOTHING behind them, and instead of all if there are more than MOST_PLAUSIBLE;
+    FIRST, the row of `shares` for the first of them, which those for the others follow;
+    LEGIBLE, a byte for each of these rows: a bit for each block that the side cuts and that is not clipped there."""
     shares: NDArray[np.int8]
     """(rows, 64 * blocks): what a side's part of each block that it cuts adds to the coefficients, in 256ths of a step,
     whole steps left out."""
-    legible: NDArray[np.uint8]
-    """(rows,): a bit for each of these blocks that the side does cut, and whose colours are not clipped there."""
     steps: NDArray[np.int16]
     """(64,): the steps by frequency, 0 for those that say nothing."""
 
 
 def no_traces() -> Traces:
     """Return what is known where there is nothing to know."""
-    return Traces(
-        masks=np.empty(0, np.uint64),
-        phases=np.empty((0, MOST_PLAUSIBLE), np.int8),
-        starts=np.empty(0, np.int32),
-        shares=np.empty((0, 0), np.int8),
-        legible=np.empty(0, np.uint8),
-        steps=np.empty(0, np.int16),
-    )
+    return Traces(np.empty((0, 4), np.uint64), np.empty((0, 0), np.int8), np.zeros(COEFFICIENTS, np.int16))
+
+
+@inlined
+def byte_of(word, index):
+    """One of the eight bytes of a number."""
+    return np.int64(word >> np.uint64(8 * index) & np.uint64(255))
 
 
 @kernel
-def _broken_blocks(shares, legible, steps, row, other):
-    """How much of the blocks that two rows of shares belong to is broken: for each 0 if it is whole, up to 1.
+def _broken_blocks(shares, steps, row, other, legible):
+    """How much of the blocks that two rows of shares belong to is broken: for each legible 0 if it is whole, up to 1.
 
     The compiler turns what is widened to 32 bits, multiplied and added up there, into vector instructions.
     """
-    both = np.int64(legible[row] & legible[other])
     broken = np.int64(0)
     for block in range(shares.shape[1] // COEFFICIENTS):
-        if both >> block & 1:
+        if legible >> block & 1:
             rest = np.int32(0)  # In 256ths of a squared level.
             for k in range(COEFFICIENTS):
                 at = np.uint64(block * COEFFICIENTS + k)
@@ -84,12 +83,17 @@ def _broken_blocks(shares, legible, steps, row, other):
 @kernel
 def misfit(traces, side, other):
     """What traces add to the sum of squares of two sides: the least that a phase plausible for both makes of them."""
-    masks, phases, starts, shares, legible, steps = traces
-    if masks[side] & masks[other] == 0:
+    keys, shares, steps = traces
+    if keys[side, MASK] & keys[other, MASK] == 0:
         return MISFIT
     least = np.inf
     for i in range(MOST_PLAUSIBLE):
+        number = byte_of(keys[side, NUMBERS], i)
+        if number == NOTHING:
+            break
         for j in range(MOST_PLAUSIBLE):
-            if phases[side, i] >= 0 and phases[side, i] == phases[other, j]:
-                least = min(least, _broken_blocks(shares, legible, steps, starts[side] + i, starts[other] + j))
+            if byte_of(keys[other, NUMBERS], j) == number:
+                legible = byte_of(keys[side, LEGIBLE], i) & byte_of(keys[other, LEGIBLE], j)
+                row, other_row = np.int64(keys[side, FIRST]) + i, np.int64(keys[other, FIRST]) + j
+                least = min(least, _broken_blocks(shares, steps, row, other_row, legible))
     return 0.0 if least == np.inf else min(MISFIT, BROKEN_BLOCK * least)

@@ -23,9 +23,14 @@ from .trace_costs import (
     BLOCK,
     BROKEN,
     COEFFICIENTS,
+    FIRST,
     HALF,
+    LEGIBLE,
+    MASK,
     MISFIT,
     MOST_PLAUSIBLE,
+    NOTHING,
+    NUMBERS,
     PARTS,
     WHOLE,
     Traces,
@@ -187,18 +192,11 @@ def _gather(
         has = plausible >> np.uint64(index) & np.uint64(1)
         counts += has.astype(np.int64)
         masks |= has[:, np.newaxis] << code.astype(np.uint64)
-    compared = counts <= MOST_PLAUSIBLE
-    rows = np.where(compared, counts, 0).repeat(4)
-    starts = np.cumsum(rows) - rows
+    rows = np.where(counts <= MOST_PLAUSIBLE, counts, 0).repeat(4)
+    keys = np.zeros((4 * len(pieces), 4), dtype=np.uint64)
+    keys[:, MASK], keys[:, NUMBERS], keys[:, FIRST] = masks.ravel(), 2**64 - 1, np.cumsum(rows) - rows
     along = min(MOST_BLOCKS, max(height, width) // BLOCK)
-    traces = Traces(
-        masks=masks.ravel(),
-        phases=np.full((4 * len(pieces), MOST_PLAUSIBLE), -1, dtype=np.int8),
-        starts=starts.astype(np.int32),
-        shares=np.zeros((rows.sum(), COEFFICIENTS * along), dtype=np.int8),
-        legible=np.zeros(rows.sum(), dtype=np.uint8),
-        steps=steps,
-    )
+    traces = Traces(keys, np.zeros((rows.sum(), COEFFICIENTS * along), dtype=np.int8), steps)
     fill_shares(pieces, phases, codes, plausible, sound, COSINES, traces, 0, len(pieces))
     return traces
 
@@ -208,14 +206,12 @@ def _hold(traces: Traces, seams: Seams) -> bool:
 
     In a puzzle that was compressed after it was shuffled, blocks are completed by what lay beside a piece then.
     """
-    sides = np.arange(len(traces.masks))
-    compared = np.flatnonzero(traces.phases[:, 0] >= 0)
-    clean = np.zeros(len(sides), dtype=np.uint8)
-    clean[compared] = np.bitwise_or.reduceat(traces.legible, traces.starts[compared]) if len(compared) else 0
-    probes = np.flatnonzero((clean > 0) & (traces.phases[:, 1] < 0) & (sides % 4 < 2))
+    sides, masks = np.arange(len(traces.keys)), traces.keys[:, MASK]
+    clean = np.bitwise_or.reduce(traces.keys[:, LEGIBLE].copy().view(np.uint8).reshape(-1, 8), axis=1)
+    probes = np.flatnonzero((clean > 0) & (masks & (masks - np.uint64(1)) == 0) & (sides % 4 < 2))
     completed = asked = 0
     for side in probes[:: max(1, len(probes) // PROBES)]:
-        meets = (traces.masks & traces.masks[side] != 0) & (sides % 4 == side % 4 + 2) & (sides // 4 != side // 4)
+        meets = (masks & masks[side] != 0) & (sides % 4 == side % 4 + 2) & (sides // 4 != side // 4)
         others = np.flatnonzero(meets & (clean & clean[side] != 0))
         misfits, squares = judged(traces, seams, side, others)
         whole = misfits < 0.1 * MISFIT
@@ -340,12 +336,12 @@ def find_phases(pieces, steps, cosines, phases, plausible, sound, begin, end):
 @kernel
 def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces, begin, end):
     """Fill in what the sides of the pieces begin .. end-1 have of the blocks that they cut, in each plausible phase."""
-    _, numbers, starts, shares, legible, steps = traces
+    keys, shares, steps = traces
     coefficients = np.empty((BLOCK, BLOCK))
     height, width = pieces.shape[1], pieces.shape[2]
     most = shares.shape[1] // COEFFICIENTS
     for piece in range(begin, end):
-        if starts[4 * piece] == starts[4 * piece + 1]:
+        if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
             continue
         levels = luma(pieces[piece])
         nth = 0
@@ -358,8 +354,8 @@ def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces, begin,
             edges = (width - cuts[0], height - cuts[1], -cuts[2], -cuts[3])
             for direction in range(4):
                 side = 4 * piece + direction
-                row = starts[side] + nth
-                numbers[side, nth] = codes[index, direction]
+                row = np.int64(keys[side, FIRST]) + nth
+                keys[side, NUMBERS] ^= np.uint64(NOTHING ^ codes[index, direction]) << np.uint64(8 * nth)
                 along, length = (y, height) if direction % 2 == 0 else (x, width)
                 count = min(most, (length - -along % BLOCK) // BLOCK) if cuts[direction] > 0 else 0
                 for block in range(count):
@@ -367,7 +363,7 @@ def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces, begin,
                     top, left = (at, edges[direction]) if direction % 2 == 0 else (edges[direction], at)
                     transform(levels, top, left, cosines, coefficients)
                     if sound[piece] or not is_clipped(pieces[piece], top, left):
-                        legible[row] |= np.uint8(1 << block)
+                        keys[side, LEGIBLE] |= np.uint64(1) << np.uint64(8 * nth + block)
                     for k in range(COEFFICIENTS):
                         if steps[k] > 0:
                             parts = np.rint(coefficients[k // BLOCK, k % BLOCK] / (FINE * FINE) / steps[k] * PARTS)
