@@ -87,7 +87,7 @@ def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
     phases = _possible_phases(height, width, corner)
     plausible = np.empty(len(pieces), dtype=np.uint64)
     sound = np.empty(len(pieces), dtype=np.bool_)
-    find_phases(pieces, steps, COSINES, phases, plausible, sound, 0, len(pieces))
+    find_phases(pieces, steps, COSINES, phases, plausible, sound)
     traces = _gather(pieces, steps, phases, plausible, sound)
     return traces if _hold(traces, seams) else no_traces()
 
@@ -197,7 +197,7 @@ def _gather(
     keys[:, MASK], keys[:, NUMBERS], keys[:, FIRST] = masks.ravel(), 2**64 - 1, np.cumsum(rows) - rows
     along = min(MOST_BLOCKS, max(height, width) // BLOCK)
     traces = Traces(keys, np.zeros((rows.sum(), COEFFICIENTS * along), dtype=np.int8), steps)
-    fill_shares(pieces, phases, codes, plausible, sound, COSINES, traces, 0, len(pieces))
+    fill_shares(pieces, phases, codes, plausible, sound, COSINES, traces)
     return traces
 
 
@@ -303,8 +303,8 @@ def not_refuted(broken, blocks):
 
 
 @kernel
-def find_phases(pieces, steps, cosines, phases, plausible, sound, begin, end):
-    """Tell which phases of the pieces begin .. end-1 are plausible, and if they are whole in spite of clipped colours.
+def find_phases(pieces, steps, cosines, phases, plausible, sound):
+    """Tell which phases of each piece are plausible, and whether it is whole in spite of clipped colours.
 
     Blocks without clipped colours count; others only in a piece that is sound. If nothing is left, everything is.
     """
@@ -313,7 +313,7 @@ def find_phases(pieces, steps, cosines, phases, plausible, sound, begin, end):
     every = np.uint64(0)
     for index in range(len(phases)):
         every |= np.uint64(1) << np.uint64(index)
-    for piece in range(begin, end):
+    for piece in range(len(pieces)):
         levels = luma(pieces[piece])
         broken[:], blocks[:] = 0, 0
         for index in range(len(phases)):
@@ -334,13 +334,13 @@ def find_phases(pieces, steps, cosines, phases, plausible, sound, begin, end):
 
 
 @kernel
-def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces, begin, end):
-    """Fill in what the sides of the pieces begin .. end-1 have of the blocks that they cut, in each plausible phase."""
+def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces):
+    """Fill in what the sides of each piece have of the blocks that they cut, in each plausible phase."""
     keys, shares, steps = traces
     coefficients = np.empty((BLOCK, BLOCK))
     height, width = pieces.shape[1], pieces.shape[2]
     most = shares.shape[1] // COEFFICIENTS
-    for piece in range(begin, end):
+    for piece in range(len(pieces)):
         if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
             continue
         levels = luma(pieces[piece])
