@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from jigsolve import Puzzle, warm_up
 from jigsolve._jit import kernel
-from jigsolve.compatibility.candidates import Nearest, collect_by_column, collect_by_row
 from jigsolve.compatibility.costs import cost_of, squared_distance
+from jigsolve.compatibility.lists import Nearest, collect_by_column, collect_by_row
 from jigsolve.compatibility.products import TILE_COLUMNS, TILE_ROWS, factors_of
 from jigsolve.compatibility.seam_costs import line_stride
 from jigsolve.compatibility.seams import midline_seams

@@ -146,29 +146,36 @@ def best_buddies(squares):
     ]
 
 
-def loops(costs, lists, sought):
+def is_open(settled, piece, direction, other):
+    """Whether two pieces may lie side by side, as far as is settled, by (piece, direction)."""
+    return settled.get((piece, direction), other) == other and settled.get((other, direction ^ 2), piece) == piece
+
+
+def loops(costs, lists, sought, settled):
     """All loops of four different pieces, and what each costs, in float32 and in this order.
 
-    Each seam is between a piece and one of the first candidates of its right or lower side.
+    Each seam is between a piece and one of the first candidates of its right or lower side, and contradicts nothing
+    that is settled.
     """
     first = [[other // 4 for other in others[:sought]] for others in lists]
     found = {}
     for a in range(len(lists) // 4):
         for b, c in product(first[4 * a + RIGHT], first[4 * a + DOWN]):
             for d in set(first[4 * c + RIGHT]) & set(first[4 * b + DOWN]):
-                if len({a, b, c, d}) == 4:
+                seams = ((a, RIGHT, b), (a, DOWN, c), (c, RIGHT, d), (b, DOWN, d))
+                if len({a, b, c, d}) == 4 and all(is_open(settled, *seam) for seam in seams):
                     top, left = costs[a, RIGHT, b], costs[a, DOWN, c]
                     bottom, right = costs[c, RIGHT, d], costs[b, DOWN, d]
                     found[a, b, c, d] = np.float32(np.float32(np.float32(top + left) + bottom) + right)
     return found
 
 
-def partners(costs, lists, sought, sure_ratio):
+def partners(costs, lists, sought, sure_ratio, settled=()):
     """Who lies at each side of each piece by the sure loops, or -1, and how many of them say so.
 
     A loop is sure if no loop with the same piece in the same corner costs less than 1 / sure_ratio of it.
     """
-    found, ratios, in_corner = loops(costs, lists, sought), {}, {}
+    found, ratios, in_corner = loops(costs, lists, sought, dict(settled)), {}, {}
     for loop, cost in found.items():
         for place in enumerate(loop):
             in_corner.setdefault(place, []).append(cost)
@@ -189,6 +196,40 @@ def partners(costs, lists, sought, sure_ratio):
                 counts[one][direction] += 1
                 counts[two][direction + 2] += 1
     return sides, counts
+
+
+def judged_in_context(costs, lists, sure, settled, keep, reach):
+    """For every side the best `keep` of its candidates and of those that the partners along its seam imply.
+
+    `sure` and `settled` are partners by (piece, direction). A candidate costs what it and the sure partners of both
+    cost on average, up to `reach` each way. What is settled is not judged: neither those sides nor what lies there.
+    """
+    result = []
+    for side, others in enumerate(lists):
+        piece, direction = divmod(side, 4)
+        if (piece, direction) in settled:
+            result.append(None)
+            continue
+        ways = [direction ^ 1, direction ^ 3]
+        those = {other // 4 for other in others}
+        for along in ways:
+            for other in lists[4 * sure[piece, along] + direction] if (piece, along) in sure else ():
+                those.add(sure.get((other // 4, along ^ 2), piece))
+        means = {}
+        for other in those - {piece}:
+            if (other, direction ^ 2) in settled:
+                continue
+            seams = [costs[piece, direction, other]]
+            for along in ways:
+                one, two = piece, other
+                for _ in range(reach):
+                    one, two = sure.get((one, along)), sure.get((two, along))
+                    if one is None or two is None or one == two:
+                        break
+                    seams.append(costs[one, direction, two])
+            means[4 * other + (direction ^ 2)] = np.float32(sum(map(float, seams)) / len(seams))
+        result.append(sorted(((mean, other) for other, mean in means.items()))[:keep])
+    return result
 
 
 def doubts(costs, lists, ratios, vague_ratio, sought, sure_ratio):

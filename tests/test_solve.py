@@ -400,7 +400,9 @@ KERNEL_MODULES = (
     "seam_costs.py",
     "trace_costs.py",
     "compatibility/traces.py",
-    "candidates.py",
+    "compatibility/candidates.py",
+    "compatibility/context.py",
+    "compatibility/lists.py",
     "loops.py",
     "memory.py",
     "crossover.py",
@@ -464,11 +466,12 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import candidates, loops, traces
+from jigsolve.compatibility import context, lists, loops, traces
 from jigsolve.refine import anneal
 warm_up()
-kernels = [candidates.collect_by_row, candidates.settle, candidates.look_again, candidates.weigh, traces.fill_shares]
-print([kernel.__name__ for kernel in [*kernels, loops.find_loops, anneal.anneal] if not kernel.signatures])
+kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
+kernels += [loops.find_loops, context.judge_in_context, anneal.anneal]
+print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """
 
 

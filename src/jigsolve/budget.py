@@ -8,8 +8,9 @@ solve really takes.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .compatibility.candidates import MARGIN
+from .compatibility.context import MEMORY_BITS
 from .compatibility.costs import HEAD
+from .compatibility.lists import MARGIN
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
 from .compatibility.seam_costs import line_stride
 from .compatibility.trace_costs import BLOCK, COEFFICIENTS
@@ -59,11 +60,14 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     making = 4 * pieces * length * 3 * 8 * 4
     products = 3 * pieces * (factors * 4 + factors * 2)
     lists = 2 * pieces * (keep + MARGIN) * 8 + TILE_ROWS * TILE_COLUMNS * 4
-    bits = CELL_MEMORY_BITS if parameters.greedy == "cell" else 0
+    in_cells = parameters.greedy == "cell"
+    bits = CELL_MEMORY_BITS if in_cells else 0
+    # Lists as they are judged in context and before; costs that each thread remembers, and the loops that it finds.
+    context = pieces * (2 * 4 * 8 * keep + threads * ((16 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
     return Need(
         pixels=2 * puzzle.pieces.nbytes,  # And the picture that they came from or go to.
         features=features,
-        candidates=max(making, products + lists),
+        candidates=max(making, products + lists, context),
         evolve=population_bytes(parameters.population, pieces)
         + threads * workspace_bytes(pieces, puzzle.rows, puzzle.columns, bits),
         refine=chains_bytes(pieces, puzzle.columns) if parameters.effort > 0 else 0,

@@ -15,9 +15,10 @@ from .arrangement import Arrangement
 from .budget import fitted, half_of_free_memory
 from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
 from .checks import one_of, seed_number, whole_number
-from .compatibility.candidates import Compatibility, buddied_share, find_candidates
+from .compatibility.candidates import Compatibility, find_candidates
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
+from .compatibility.partners import buddied_share
 from .compatibility.seams import mgc_seams, midline_seams, traced_seams
 from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
@@ -268,7 +269,8 @@ def _run(
     with Threads(threads) as pool:
         features = MEASURES[parameters.measure](puzzle)
         clock.lap("costs")
-        compatibility = find_candidates(features, parameters.candidates, pool, preparing)
+        in_context = parameters.greedy == "cell"
+        compatibility = find_candidates(features, parameters.candidates, pool, preparing, in_context=in_context)
         clock.lap("candidates")
 
         def watch(generation: Generation, best: Arrangement) -> None:

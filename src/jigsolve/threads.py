@@ -6,16 +6,18 @@ through simple queues, which have no step in between.
 """
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from .errors import InputError
+
+Thing = TypeVar("Thing")
 
 # Slices a thread gets, so that one slow slice does not keep the other threads waiting.
 SLICES_PER_THREAD = 4
@@ -85,6 +87,20 @@ class Threads:
             raise
         if errors:
             raise errors[0]
+
+
+@contextmanager
+def borrowed(pool: list[Thing], make: Callable[[], Thing]) -> Iterator[Thing]:
+    """Lend a thing from a pool for a slice of work, or make one; it is then in the pool.
+
+    So there are as many as threads.
+    """
+    try:
+        thing = pool.pop()
+    except IndexError:
+        thing = make()
+    yield thing
+    pool.append(thing)
 
 
 def usable_cores() -> int:

@@ -4,22 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve import Puzzle
-from jigsolve.compatibility import candidates as module
+from jigsolve.compatibility import lists as module
 from jigsolve.compatibility import products
-from jigsolve.compatibility.candidates import (
-    CHUNK,
-    DOUBT_RATIOS,
-    LOOPS,
-    MARGIN,
-    NO_PARTNER,
-    VAGUE,
-    VAGUE_RATIO,
-    buddied_share,
-    find_candidates,
-)
+from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.lists import CHUNK, MARGIN
 from jigsolve.compatibility.loops import SOUGHT, SURE_RATIO
+from jigsolve.compatibility.partners import DOUBT_RATIOS, LOOPS, NO_PARTNER, VAGUE, VAGUE_RATIO, buddied_share
 from jigsolve.compatibility.products import bound_tiles, factors_of
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from jigsolve.threads import Threads

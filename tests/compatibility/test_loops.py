@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve.compatibility.loops import SURE_RATIO, partners_in_loops
+from jigsolve.threads import Threads
 from tests import naive
 
 SOUGHT = 3
@@ -39,15 +40,20 @@ def fit(costs, grid, cost=1.0):
     return costs
 
 
-def partners_of(costs, sought=SOUGHT):
+def partners_of(costs, sought=SOUGHT, settled=None):
     """By the kernels, which must say what the obvious version says: who lies where, and in how many loops."""
+    settled = settled or {}
     pieces = len(costs)
     keep = min(sought, pieces - 1)
     lists = naive.candidates(costs, pieces - 1)
     candidates = np.array(lists, dtype=np.int32).reshape(4 * pieces, pieces - 1)[:, :keep].copy()
     first = np.take_along_axis(costs.reshape(4 * pieces, pieces), candidates >> 2, axis=1)
-    partners, counts = partners_in_loops(candidates, first)
-    assert (partners.tolist(), counts.tolist()) == naive.partners(costs, lists, keep, SURE_RATIO)
+    known = np.full((pieces, 4), -1, dtype=np.int32)
+    for (piece, direction), other in settled.items():
+        known[piece, direction] = other
+    with Threads(3) as threads:
+        partners, counts = partners_in_loops(candidates, first, known, threads)
+    assert (partners.tolist(), counts.tolist()) == naive.partners(costs, lists, keep, SURE_RATIO, settled)
     return partners, counts
 
 
@@ -128,6 +134,29 @@ def test_a_seam_whose_candidate_comes_too_late_is_in_no_loop(seam):
     assert (partners_of(costs)[0] == -1).all()
 
 
+def test_loops_that_contradict_what_is_settled_do_not_count():
+    costs = fit(without_loops(6), np.array([[0, 1], [2, 3]]))
+    fit(costs, np.array([[0, 4], [2, 5]]), 2.0)
+    assert partners_of(costs)[0][0, naive.RIGHT] == 1
+    for settled in ({(0, naive.RIGHT): 4}, {(4, naive.LEFT): 0}, {(1, naive.LEFT): 5}):
+        both = {**settled, **{(other, direction ^ 2): piece for (piece, direction), other in settled.items()}}
+        partners, _ = partners_of(costs, settled=both)
+        assert partners[0].tolist() == [4, 2, -1, -1]
+        assert partners[5].tolist() == [-1, -1, 2, 4]
+    partners, _ = partners_of(costs, settled={(2, naive.RIGHT): 0, (0, naive.LEFT): 2})
+    assert (partners == -1).all()
+
+
+def drawn_pairs(rng, pieces, chance):
+    """Some sides of a puzzle and the pieces there, each of which has the other at the opposite side."""
+    pairs = {}
+    for direction in (naive.RIGHT, naive.DOWN):
+        for piece, other in enumerate(rng.permutation(pieces).tolist()):
+            if piece != other and rng.random() < chance:
+                pairs[piece, direction], pairs[other, direction + 2] = other, piece
+    return pairs
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(0, 2**32), st.sampled_from([1, 2, 4, 1000]))
 def test_partners_of_any_costs(pieces, sought, seed, levels):
@@ -136,7 +165,7 @@ def test_partners_of_any_costs(pieces, sought, seed, levels):
     if rng.random() < 0.5 and pieces >= 4:
         shape = (2, pieces // 2)
         fit(costs, rng.permutation(pieces)[: shape[0] * shape[1]].reshape(shape), float(rng.integers(levels)))
-    partners, counts = partners_of(costs, sought)
+    partners, counts = partners_of(costs, sought, drawn_pairs(rng, pieces, rng.choice([0, 0.2])))
     assert ((partners >= 0) == (counts > 0)).all()
     for piece, direction in np.argwhere(partners >= 0):
         assert partners[partners[piece, direction], direction ^ 2] == piece

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from jigsolve import Puzzle, neighbour_accuracy, solve
-from jigsolve.compatibility import candidates, products, trace_costs
+from jigsolve.compatibility import lists, products, trace_costs
 from jigsolve.compatibility import traces as module
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.compatibility.trace_costs import BROKEN_BLOCK, MISFIT, misfit
@@ -164,7 +164,7 @@ def test_a_puzzle_that_was_compressed_after_it_was_shuffled_has_no_traces(photo,
 
 
 def test_lists_are_exact_among_those_that_can_meet_and_in_order_of_all_that_is_known(photo, monkeypatch):
-    monkeypatch.setattr(candidates, "FEW", 0)
+    monkeypatch.setattr(lists, "FEW", 0)
     monkeypatch.setattr(products, "RARE", 0)
     monkeypatch.setattr(products, "RARE_COUNT", 0)
     puzzle, _ = cut(compressed(photo.pixels)[0][:336, :448], 28)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jigsolve.compatibility.candidates import NO_PARTNER, VAGUE
 from jigsolve.compatibility.costs import HEAD, squared_distance
 from jigsolve.compatibility.memory import empty_memory, new_memory
+from jigsolve.compatibility.partners import NO_PARTNER, VAGUE
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.crossover import (
     CHUNK,

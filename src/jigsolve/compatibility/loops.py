@@ -4,10 +4,14 @@ Where many pieces look alike, such as in a sky, a side's best candidate is often
 among the first ones, and four seams that must fit all at once tell it from the rest far better than one does.
 """
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from ..threads import Threads, borrowed
 
 # The first candidates of a side among which loops are looked for.
 SOUGHT = 16
@@ -16,89 +20,139 @@ SOUGHT = 16
 SURE_RATIO = 0.95
 
 
+class Loops(NamedTuple):
+    """For each piece in each corner of a loop, the cheapest such loop that was found so far."""
+
+    cheapest: NDArray[np.float32]
+    """(pieces, 4): what it costs."""
+    next_cheapest: NDArray[np.float32]
+    """(pieces, 4): what the next cheapest costs."""
+    corners: NDArray[np.int32]
+    """(pieces, 4, 4): its pieces, or -1."""
+
+
+def no_loops(pieces: int) -> Loops:
+    """Return what is known before any was found."""
+    costs = np.full((2, pieces, 4), np.inf, dtype=np.float32)
+    return Loops(costs[0], costs[1], np.full((pieces, 4, 4), -1, dtype=np.int32))
+
+
 def partners_in_loops(
-    candidates: NDArray[np.int32], costs: NDArray[np.float32]
+    candidates: NDArray[np.int32], costs: NDArray[np.float32], settled: NDArray[np.int32], threads: Threads
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Return (pieces, 4): the piece that sure loops put at each side, or -1; and how many loops do, 0 to 2.
 
-    `costs` are those of the candidates. Where two loops contradict each other the surer one counts.
+    `costs` are those of the candidates. `settled` is the same as is returned, of what is known already: loops that
+    contradict it do not count. Where two loops contradict each other the surer one counts.
     """
-    pieces = len(candidates) // 4
-    cheapest = np.full((pieces, 4), np.inf, dtype=np.float32)
-    next_cheapest = np.full((pieces, 4), np.inf, dtype=np.float32)
-    loops = np.full((pieces, 4, 4), -1, dtype=np.int32)
-    find_loops(candidates, costs, cheapest, next_cheapest, loops)
+    pieces = len(settled)
+    found: list[Loops] = [no_loops(pieces)]
+
+    def find(begin: int, end: int) -> None:
+        with borrowed(found, partial(no_loops, pieces)) as loops:
+            find_loops(candidates, costs, settled, loops, begin, end)
+
+    threads.run(pieces, find)
+    for more in found[1:]:
+        join_loops(found[0], more)
     partners = np.full((pieces, 4), -1, dtype=np.int32)
     counts = np.zeros((pieces, 4), dtype=np.uint8)
-    pair_up(_sure(cheapest, next_cheapest, loops), partners, counts)
+    pair_up(_sure(found[0]), partners, counts)
     return partners, counts
 
 
-def _sure(
-    cheapest: NDArray[np.float32], next_cheapest: NDArray[np.float32], loops: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Return the sure loops, surest first."""
-    found = loops[loops[:, 0, 0] >= 0, 0]
+def _sure(loops: Loops) -> NDArray[np.int32]:
+    """Return the sure loops, surest first.
+
+    Of loops that cost the same none is sure, so it makes no difference which was found first.
+    """
+    cheapest, next_cheapest, found = loops
+    sure = found[found[:, 0, 0] >= 0, 0]
     corners = np.arange(4)
-    found = found[(loops[found, corners] == found[:, np.newaxis]).all(axis=(1, 2))]
-    cost, rival = cheapest[found, corners], next_cheapest[found, corners]
+    sure = sure[(found[sure, corners] == sure[:, np.newaxis]).all(axis=(1, 2))]
+    cost, rival = cheapest[sure, corners], next_cheapest[sure, corners]
     ratios = np.divide(cost, rival, out=np.ones_like(cost), where=rival > 0).max(axis=1)  # Of free ones, none is sure.
     order = np.argsort(ratios, kind="stable")
-    return found[order[ratios[order] < np.float32(SURE_RATIO)]]
+    return sure[order[ratios[order] < np.float32(SURE_RATIO)]]
 
 
 @inlined
-def keep_cheapest(corners, corner, cost, cheapest, next_cheapest, loops):
+def keep_cheapest(corners, corner, cost, loops):
     """Note a loop for the piece in one of its corners, if it is the cheapest or the next for that."""
+    cheapest, next_cheapest, found = loops
     piece = corners[corner]
     if cost < cheapest[piece, corner]:
         next_cheapest[piece, corner] = cheapest[piece, corner]
         cheapest[piece, corner] = cost
         for index in range(4):
-            loops[piece, corner, index] = corners[index]
+            found[piece, corner, index] = corners[index]
     elif cost < next_cheapest[piece, corner]:
         next_cheapest[piece, corner] = cost
 
 
 @kernel
-def find_loops(candidates, costs, cheapest, next_cheapest, loops):
-    """Find, for each piece in each corner of a loop, the cheapest one, and what the next cheapest costs.
+def join_loops(loops, more):
+    """Take over what is cheaper among more loops, found by others."""
+    for piece in range(len(loops.cheapest)):
+        for corner in range(4):
+            if more.corners[piece, corner, 0] >= 0:
+                keep_cheapest(more.corners[piece, corner], corner, more.cheapest[piece, corner], loops)
+                rival = more.next_cheapest[piece, corner]
+                loops.next_cheapest[piece, corner] = min(loops.next_cheapest[piece, corner], rival)
+
+
+@inlined
+def is_open(settled, piece, direction, other):
+    """Whether there is another piece, and what is settled allows the two to lie side by side."""
+    if other < 0:
+        return False
+    one, two = settled[piece, direction], settled[other, direction ^ 2]
+    return (one < 0 or one == other) and (two < 0 or two == piece)
+
+
+@kernel
+def find_loops(candidates, costs, settled, loops, begin, end):
+    """Find the loops whose top left pieces are begin .. end-1, and keep the cheapest in `loops`.
 
     A loop is (top left, top right, bottom left, bottom right), of which each of the left two has the piece beside it,
-    and each of the upper two the piece below it, among its candidates. Each is met once, from its top left piece.
+    and each of the upper two the piece below it, among its candidates. Each is met once, from its top left piece. Those
+    with a seam that is settled otherwise are left out.
     Invariant: `marks` of a piece is `mark` if it is a candidate below the top right piece of the moment; `fits` is then
     what it costs there.
     """
-    pieces, sought = len(cheapest), min(candidates.shape[1], SOUGHT)
+    pieces, sought = len(settled), min(candidates.shape[1], SOUGHT)
     marks, fits = np.zeros(pieces, np.int64), np.empty(pieces, np.float32)
     corners = np.empty(4, np.int64)
     mark = np.int64(0)
-    for top_left in range(pieces):
+    for top_left in range(begin, end):
         corners[0] = top_left
         for right in range(sought):
             top_right = np.int64(candidates[4 * top_left, right] >> 2)
+            if not is_open(settled, top_left, 0, top_right):
+                continue
             corners[1] = top_right
             top = costs[4 * top_left, right]
             mark += 1
             for rank in range(sought):
                 other = candidates[4 * top_right + 1, rank] >> 2
-                marks[other] = mark
-                fits[other] = costs[4 * top_right + 1, rank]
+                if is_open(settled, top_right, 1, other):
+                    marks[other] = mark
+                    fits[other] = costs[4 * top_right + 1, rank]
             marks[top_left] = 0
             for down in range(sought):
                 bottom_left = np.int64(candidates[4 * top_left + 1, down] >> 2)
-                if bottom_left == top_right:
+                if bottom_left == top_right or not is_open(settled, top_left, 1, bottom_left):
                     continue
                 corners[2] = bottom_left
                 two = top + costs[4 * top_left + 1, down]
                 for rank in range(sought):
                     bottom_right = np.int64(candidates[4 * bottom_left, rank] >> 2)
-                    if marks[bottom_right] != mark:
+                    if not is_open(settled, bottom_left, 0, bottom_right) or marks[bottom_right] != mark:
                         continue
                     corners[3] = bottom_right
                     cost = (two + costs[4 * bottom_left, rank]) + fits[bottom_right]
                     for corner in range(4):
-                        keep_cheapest(corners, corner, cost, cheapest, next_cheapest, loops)
+                        keep_cheapest(corners, corner, cost, loops)
 
 
 @kernel

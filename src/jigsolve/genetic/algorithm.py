@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..compatibility.candidates import Compatibility
 from ..compatibility.memory import Memory, empty_memory
 from ..parameters import Parameters
-from ..threads import Threads
+from ..threads import Threads, borrowed
 from .crossover import breed
 from .population import Population
 from .selection import select_parents
@@ -68,8 +68,7 @@ def _next_generation(
 ) -> NDArray[np.int64]:
     """Fill `new` from `old`: the elites first, then children. Return the placements in each phase.
 
-    Each slice of the children borrows one of the `memories`, so that there are as many as threads, and what one
-    generation computed the next need not.
+    Each slice of the children borrows one of the `memories`: what one generation computed the next need not.
     """
     elites = np.argsort(old.costs, kind="stable")[: parameters.elites]
     new.grids[: len(elites)] = old.grids[elites]
@@ -85,27 +84,23 @@ def _next_generation(
     phases: list[NDArray[np.int64]] = []
 
     def breed_slice(begin: int, end: int) -> None:
-        try:
-            memory = memories.pop()
-        except IndexError:
-            memory = empty_memory(old.grids.shape[1], bits)
-        phases.append(
-            breed(
-                compatibility,
-                columns,
-                before,
-                parents,
-                mutants,
-                mutation_rate,
-                memory,
-                key,
-                generation,
-                after,
-                begin,
-                end,
+        with borrowed(memories, lambda: empty_memory(old.grids.shape[1], bits)) as memory:
+            phases.append(
+                breed(
+                    compatibility,
+                    columns,
+                    before,
+                    parents,
+                    mutants,
+                    mutation_rate,
+                    memory,
+                    key,
+                    generation,
+                    after,
+                    begin,
+                    end,
+                )
             )
-        )
-        memories.append(memory)
 
     threads.run(len(parents), breed_slice)
     return np.sum(phases, axis=0)

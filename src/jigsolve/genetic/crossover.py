@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
-from ..compatibility.candidates import NO_PARTNER, VAGUE
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
+from ..compatibility.partners import NO_PARTNER, VAGUE
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
 
