@@ -28,19 +28,18 @@ def check_against_naive(features, keep):
 
 
 def check_doubts(features, found):
-    """First costs and doubts are what the costs of all pairs say."""
+    """Fair costs and doubts are what the costs of all pairs say."""
     costs, lists = costs_of(features), found.candidates.tolist()
-    first = [costs[side // 4, side % 4, others[0] // 4] if others else np.inf for side, others in enumerate(lists)]
-    assert found.first_costs.tolist() == first
     assert found.costs.tolist() == [
         [costs[side // 4, side % 4, other // 4] for other in others] for side, others in enumerate(lists)
     ]
-    for piece, direction in np.ndindex(costs.shape[:2]):
-        others = np.delete(costs[piece, direction], piece)
-        assert (others >= found.first_costs[4 * piece + direction]).all()
     partners, doubts = naive.doubts(costs, lists, DOUBT_RATIOS, VAGUE_RATIO, SOUGHT, SURE_RATIO)
     assert found.partners.ravel().tolist() == partners
     assert found.doubt.tolist() == doubts
+    for side, fair in enumerate(found.fair_costs):
+        others = costs[side // 4, side % 4]
+        in_loop = doubts[side] < LOOPS
+        assert fair == (others[partners[side]] if in_loop else np.delete(others, side // 4).min(initial=np.inf))
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..threads import Threads
-from .context import partners_in_context
+from .context import SURE, partners_in_context
 from .costs import HEAD, Features, head_of
-from .lists import Tell, find_lists, part_of
-from .partners import find_partners, of_rank
+from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
+from .partners import Partners, find_partners, of_rank
 
 # The share of the time for candidates that the lists take, about, if they are then judged in context.
 LISTED = 0.85
@@ -32,9 +32,9 @@ class Compatibility(NamedTuple):
     """(sides,): how doubtful a side's partner is, from 0 up: those in loops first, then by how much better they fit
     than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
     candidates fit about equally well."""
-    first_costs: NDArray[np.float32]
-    """(sides,): what a side's first candidate costs, infinite where it has none: no other can be cheaper.
-    The first column of `costs` once more, as what is asked for at random places should lie close together."""
+    fair_costs: NDArray[np.float32]
+    """(sides,): what a side's partner costs if it is in a loop with it, else its first candidate; infinite where it has
+    none. A side that faces a dearer one is in doubt."""
     heads: NDArray[np.float32]
     """(4, HEAD, pieces): the heads of the sides of each direction (see `costs.head_of`), rounded."""
     head_error: float
@@ -61,11 +61,20 @@ def find_candidates(
         buddies=partners.buddies,
         partners=partners.pieces,
         doubt=partners.doubt,
-        first_costs=of_rank(lists.costs, 0).copy(),
+        fair_costs=_fair_costs(features, lists, partners),
         heads=heads,
         head_error=head_error,
         features=features,
     )
+
+
+def _fair_costs(features: Features, lists: Lists, partners: Partners) -> NDArray[np.float32]:
+    fair = of_rank(lists.costs, 0).copy()
+    sure = partners.up_to(SURE).ravel()
+    sides = np.flatnonzero(sure >= 0)
+    squares = costs_squared(features, sides, 4 * sure[sides] + (sides & 3 ^ 2))
+    fair[sides] = costs_from(features, squares[:, np.newaxis])[:, 0]
+    return fair
 
 
 def _heads(features: Features, pieces: int) -> tuple[NDArray[np.float32], float]:

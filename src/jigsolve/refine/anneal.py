@@ -45,7 +45,7 @@ class Board(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """The sides that some other piece would fit better than the one they face."""
+    """The sides that face a piece dearer than their sure partner, or than their first candidate if they have none."""
 
     sides: NDArray[np.int32]
     """They, as a list of which the first `number[0]` count."""
@@ -87,7 +87,7 @@ def lay_out(compatibility, columns, grid, chain):
     for piece in range(len(grid)):
         update_doubts(
             compatibility.features,
-            compatibility.first_costs,
+            compatibility.fair_costs,
             memory.entries,
             memory.bits,
             board,
@@ -215,7 +215,7 @@ def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, n
 
 
 @kernel
-def update_doubts(features, first_costs, entries, bits, board, doubts, cell):
+def update_doubts(features, fair_costs, entries, bits, board, doubts, cell):
     """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
     cells, width = board.cells, board.width
     sides, indices, counter = doubts
@@ -235,7 +235,7 @@ def update_doubts(features, first_costs, entries, bits, board, doubts, cell):
             side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
             if side < 0:
                 continue
-            doubtful = other >= 0 and cost > first_costs[side]
+            doubtful = other >= 0 and cost > fair_costs[side]
             index = indices[side]
             if doubtful and index < 0:
                 indices[side] = counter[0]
@@ -322,11 +322,10 @@ def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources
 def anneal(compatibility, columns, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
-    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that some other piece
-    would fit better than the one they face.
+    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that are in doubt.
     """
     candidates, partners = compatibility.candidates, compatibility.partners
-    first_costs, features = compatibility.first_costs, compatibility.features
+    fair_costs, features = compatibility.fair_costs, compatibility.features
     board, doubts, states, memory = chain
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.number
@@ -394,7 +393,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
             allowed = cost_before - heat * np.log(1 - unit(mix(state)))
             if cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) <= allowed:
                 for index in range(count):
-                    update_doubts(features, first_costs, entries, bits, board, doubts, changed[index])
+                    update_doubts(features, fair_costs, entries, bits, board, doubts, changed[index])
             else:
                 for index in range(count):
                     cells[changed[index]] = before[index]
@@ -492,7 +491,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         spent = fill_holes(features, entries, bits, board, holes, hole_count, pool, choices, noise, spent, allowed)
         if spent <= allowed:
             for index in range(count):
-                update_doubts(features, first_costs, entries, bits, board, doubts, changed[index])
+                update_doubts(features, fair_costs, entries, bits, board, doubts, changed[index])
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]
