@@ -260,16 +260,15 @@ def doubts(costs, lists, ratios, vague_ratio, sought, sure_ratio):
     return those, levels
 
 
-def doubted_sides(grid, costs):
-    """The sides that some other piece would fit better than the one they face."""
+def doubted_sides(grid, costs, partners, doubt):
+    """The sides that face a piece dearer than the partner in a loop, or than any other where there is none."""
     doubted = set()
     for piece in range(grid.size):
         for direction in range(4):
             faced = neighbour(grid, piece, direction)
-            others = [other for other in range(grid.size) if other != piece]
-            if faced is not None and any(
-                costs[piece, direction, other] < costs[piece, direction, faced] for other in others
-            ):
+            in_loop = doubt[4 * piece + direction] < LOOPS
+            others = [partners[piece][direction]] if in_loop else [one for one in range(grid.size) if one != piece]
+            if faced is not None and costs[piece, direction, faced] > min(costs[piece, direction, others]):
                 doubted.add(4 * piece + direction)
     return doubted
 

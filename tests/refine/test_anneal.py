@@ -66,7 +66,7 @@ def check_invariants(compatibility, rows, columns, chain):
     assert sorted(grid.ravel()) == list(range(pieces))
     assert (board.cells == OUTSIDE).sum() == len(board.cells) - pieces
     assert board.cells[board.places].tolist() == list(range(pieces))
-    doubtful = naive.doubted_sides(grid, costs_of(compatibility.features))
+    doubtful = naive.doubted_sides(grid, costs_of(compatibility.features), compatibility.partners, compatibility.doubt)
     listed = doubts.sides[: doubts.number[0]].tolist()
     assert len(listed) == len(doubtful)
     assert set(listed) == doubtful
@@ -312,7 +312,9 @@ def test_a_planned_swap_swaps_two_blocks_of_every_line_it_touches(frame, seed, o
     grid[mistakes] = grid[mistakes[::-1]]
     chain = chain_from(compatibility, columns, grid)
     cells, width = chain.board.cells, chain.board.width
-    doubted = naive.doubted_sides(inside(cells, rows, columns), costs_of(features))
+    doubted = naive.doubted_sides(
+        inside(cells, rows, columns), costs_of(features), compatibility.partners, compatibility.doubt
+    )
     steps = (1, width, -1, -width)
 
     def seam_is_doubted(cell, direction):

@@ -99,7 +99,8 @@ def test_refinement_ends_when_chains_have_made_so_many_moves_in_all(monkeypatch,
     endless = refined(compatibility, 6, grid, effort)
     made = [0]
     for part in endless:  # A round is one part here.
-        doubts = len(naive.doubted_sides(part.start.grid.reshape(5, 6), costs))
+        start = part.start.grid.reshape(5, 6)
+        doubts = len(naive.doubted_sides(start, costs, compatibility.partners, compatibility.doubt))
         assert part.start.moves_in_all == made[-1]
         made.append(made[-1] + part.start.moves_per_doubt * doubts)
     assert len(endless) > 2
