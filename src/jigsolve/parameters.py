@@ -36,7 +36,8 @@ class Parameters:
         How a cost becomes a chance to be a parent: "inverse", "window" or "exponential" (see `genetic.selection`).
     greedy
         What a piece must fit where neither parent gives advice: one "side" that is drawn, the best of all free pieces,
-        as in the paper; or all neighbours of a "cell", the best of their candidates.
+        as in the paper; or all neighbours of a "cell", the best of their candidates, after the pieces that are sure by
+        themselves or in context (see `compatibility.context`).
     measure
         How the cost of a pair is measured: "lab", the paper's dissimilarity in normalized L*a*b*; "lab-raw", the same
         without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; "midline", by where the
@@ -89,7 +90,7 @@ class Parameters:
 DEFAULT_PRESET = "best"
 PRESETS: dict[str, Parameters] = {
     "best": Parameters(
-        population=200,
+        population=100,
         mutation_rate=0.0,
         selection="exponential",
         greedy="cell",

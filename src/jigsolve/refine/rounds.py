@@ -28,9 +28,9 @@ LAST_MOVES = 32
 # skies, which would gain a little in every round for hours, ends.
 MOST_MOVES = 16_000
 MOST_MOVES_IN_ALL = 96_000
-# Nor more than this divided by the square of the number of pieces, in all: evolution leaves little to mend in a large
-# puzzle but its skies, where each move gains less and takes longer, as what it looks at is far away in memory.
-MOST_MOVES_BY_SQUARE = 7_200_000_000_000
+# Nor more than this divided by the cube of the number of pieces, in all: evolution leaves little to mend in a large
+# puzzle but its skies, where each move gains less and takes longer.
+MOST_MOVES_BY_CUBE = 75_000_000_000_000_000
 # A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
 LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
@@ -111,7 +111,7 @@ def refine(
 
 def most_moves(pieces: int, effort: int) -> tuple[int, int]:
     """Return how many moves a chain makes at most, in a round and in all."""
-    in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_SQUARE // pieces**2) * 2**effort
+    in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_CUBE // pieces**3) * 2**effort
     return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
