@@ -470,7 +470,7 @@ from jigsolve.compatibility import context, lists, loops, traces
 from jigsolve.refine import anneal
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
-kernels += [loops.find_loops, context.judge_in_context, anneal.anneal]
+kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from jigsolve import InputError
-from jigsolve.threads import Threads
+from jigsolve.threads import Threads, borrowed
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 100])
@@ -36,7 +36,7 @@ def test_there_is_at_least_one():
 
 INTERRUPTED = """
 import random, signal
-from jigsolve.threads import Threads
+from jigsolve.threads import Threads, borrowed
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -60,3 +60,21 @@ print(sorted(made) == list(range(16)))
 def test_interrupted_at_any_moment_it_neither_hangs_nor_breaks():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=100, check=True)
     assert done.stdout == "True\n"
+
+
+def test_what_is_borrowed_is_lent_again_and_lost_in_an_error():
+    pool, made = [], []
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    for _ in range(3):
+        with borrowed(pool, make) as thing, borrowed(pool, make) as another:
+            assert pool == []
+            assert {thing, another} == set(made)
+    assert len(made) == 2
+    assert set(pool) == set(made)
+    with pytest.raises(ValueError, match="no"), borrowed(pool, make):
+        raise ValueError("no")
+    assert len(pool) == 1

@@ -63,7 +63,7 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     in_cells = parameters.greedy == "cell"
     bits = CELL_MEMORY_BITS if in_cells else 0
     # Lists as they are judged in context and before; costs that each thread remembers, and the loops that it finds.
-    context = pieces * (2 * 4 * 8 * keep + threads * ((16 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
+    context = pieces * (2 * 4 * 8 * keep + 96 + threads * ((16 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
     return Need(
         pixels=2 * puzzle.pieces.nbytes,  # And the picture that they came from or go to.
         features=features,
@@ -103,7 +103,7 @@ def fitted(
             return smaller
     stage = max(("candidates", "evolve", "refine"), key=lambda name: getattr(need, name))
     change = {
-        "candidates": "larger pieces",
+        "candidates": "larger pieces or fewer candidates",
         "evolve": "a smaller population or fewer threads",
         "refine": "effort 0",
     }[stage]

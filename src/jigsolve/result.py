@@ -27,7 +27,8 @@ class Result:
     cost: float
     """Its cost: the paper's "fitness"."""
     certain_share: float
-    """The share of its adjacent pairs that are best buddies: below one half, expect mistakes."""
+    """The share of its adjacent pairs that are best buddies, in context for preset `best`: below one half, expect
+    mistakes."""
     history: tuple[Generation, ...]
     seconds: Mapping[str, float]
     """Wall-clock seconds by stage ("costs", "candidates", "evolve", "refine") and "total"."""

@@ -91,9 +91,9 @@ class Threads:
 
 @contextmanager
 def borrowed(pool: list[Thing], make: Callable[[], Thing]) -> Iterator[Thing]:
-    """Lend a thing from a pool for a slice of work, or make one; it is then in the pool.
+    """Lend a thing from a pool for a slice of work, or make one; it is then in the pool, unless the work raised.
 
-    So there are as many as threads.
+    So there are at most as many as threads.
     """
     try:
         thing = pool.pop()

@@ -50,6 +50,14 @@ def test_judged_as_the_obvious_version_does(seed):
         as_before = list(zip(lists.costs[side], lists.candidates[side], strict=True))
         those = as_before if best is None else best + [(np.inf, NOBODY)] * (keep - len(best))
         assert list(zip(result.costs[side], result.candidates[side], strict=True)) == those
+    # Once more, from lists some of which have become shorter.
+    again = judged(features, result, table(sure, pieces), table(settled, pieces))
+    shorter = [[other for other in others if other != NOBODY] for others in result.candidates.tolist()]
+    expected = naive.judged_in_context(costs_of(features), shorter, sure, settled, keep, REACH)
+    for side, best in enumerate(expected):
+        if best is not None:
+            assert list(zip(again.costs[side], again.candidates[side], strict=True))[: len(best)] == best
+            assert (again.candidates[side, len(best) :] == NOBODY).all()
 
 
 def test_a_seam_is_as_long_as_both_have_partners():
@@ -136,3 +144,6 @@ def test_few_pieces(pieces):
     with Threads(2) as threads:
         found = find_candidates(features, 8, threads, in_context=True)
     assert found.partners.shape == (pieces, 4)
+    assert (found.partners >= 0).any() == (pieces > 1)
+    for piece, direction in np.argwhere(found.partners >= 0):
+        assert found.partners[found.partners[piece, direction], direction ^ 2] == piece

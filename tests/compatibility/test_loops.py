@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jigsolve.compatibility.loops import SURE_RATIO, partners_in_loops
+from jigsolve.compatibility.loops import SURE_RATIO, find_loops, join_loops, no_loops, partners_in_loops
 from jigsolve.threads import Threads
 from tests import naive
 
@@ -138,13 +138,36 @@ def test_loops_that_contradict_what_is_settled_do_not_count():
     costs = fit(without_loops(6), np.array([[0, 1], [2, 3]]))
     fit(costs, np.array([[0, 4], [2, 5]]), 2.0)
     assert partners_of(costs)[0][0, naive.RIGHT] == 1
-    for settled in ({(0, naive.RIGHT): 4}, {(4, naive.LEFT): 0}, {(1, naive.LEFT): 5}):
+    for settled in ({(0, naive.RIGHT): 4}, {(1, naive.LEFT): 5}, {(3, naive.UP): 5}):
         both = {**settled, **{(other, direction ^ 2): piece for (piece, direction), other in settled.items()}}
         partners, _ = partners_of(costs, settled=both)
         assert partners[0].tolist() == [4, 2, -1, -1]
         assert partners[5].tolist() == [-1, -1, 2, 4]
     partners, _ = partners_of(costs, settled={(2, naive.RIGHT): 0, (0, naive.LEFT): 2})
     assert (partners == -1).all()
+
+
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_loops_found_apart_and_joined_in_any_order_are_those_found_at_once(levels):
+    rng = np.random.default_rng(levels)
+    costs = any_costs(rng, 12, levels)
+    candidates = np.array(naive.candidates(costs, 11), dtype=np.int32)
+    first = np.take_along_axis(costs.reshape(48, 12), candidates >> 2, axis=1)
+    nothing = np.full((12, 4), -1, dtype=np.int32)
+    parts = [no_loops(12) for _ in range(4)]
+    for index, part in enumerate(parts):
+        find_loops(candidates, first, nothing, part, 3 * index, 3 * index + 3)
+    at_once = no_loops(12)
+    find_loops(candidates, first, nothing, at_once, 0, 12)
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        joined = no_loops(12)
+        for index in order:
+            join_loops(joined, parts[index])
+        assert np.array_equal(joined.cheapest, at_once.cheapest)
+        assert np.array_equal(joined.next_cheapest, at_once.next_cheapest)
+        clear = at_once.cheapest < at_once.next_cheapest  # Of two that cost the same either may be kept.
+        assert np.array_equal(joined.corners[clear], at_once.corners[clear])
+        assert clear.any()
 
 
 def drawn_pairs(rng, pieces, chance):

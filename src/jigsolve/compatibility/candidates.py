@@ -24,14 +24,14 @@ class Compatibility(NamedTuple):
     costs: NDArray[np.float32]
     """(sides, k): what they cost."""
     buddies: NDArray[np.int32]
-    """(pieces, 4): the piece whose side is this side's best buddy, or -1."""
+    """(pieces, 4): the piece whose side is this side's best buddy, in context if that is asked for, or -1."""
     partners: NDArray[np.int32]
     """(pieces, 4): the piece that most probably lies at this side, or -1: in a sure loop with it (see `loops`), or a
     best buddy that fits clearly better than the next best."""
     doubt: NDArray[np.uint8]
     """(sides,): how doubtful a side's partner is, from 0 up: those in loops first, then by how much better they fit
     than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
-    candidates fit about equally well."""
+    candidates fit about equally well, or all are settled elsewhere."""
     fair_costs: NDArray[np.float32]
     """(sides,): what a side's partner costs if it is in a loop with it, else its first candidate; infinite where it has
     none. A side that faces a dearer one is in doubt."""

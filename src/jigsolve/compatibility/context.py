@@ -15,14 +15,14 @@ from ..threads import Threads, borrowed
 from .costs import Features
 from .lists import NOBODY, Lists, Tell, insert_by_number
 from .memory import Memory, cost_in, empty_memory, remember, row_and_other, slot_of
-from .partners import Partners, find_partners
+from .partners import LOOPS, Partners, find_partners
 
 # How often all candidates are judged: each time there are more sure partners, which say more of others.
 ROUNDS = 3
 # How many partners on either side of a seam are asked.
 REACH = 3
 # Up to which level of doubt partners are sure, those in loops, and up to which they stay: those in two.
-SURE, SETTLED = 1, 0
+SURE, SETTLED = LOOPS - 1, 0
 # Places a side in the memory of costs, as a power of two.
 MEMORY_BITS = 5
 

@@ -46,18 +46,19 @@ def partners_in_loops(
     contradict it do not count. Where two loops contradict each other the surer one counts.
     """
     pieces = len(settled)
-    found: list[Loops] = [no_loops(pieces)]
+    found: list[Loops] = []
 
     def find(begin: int, end: int) -> None:
-        with borrowed(found, partial(no_loops, pieces)) as loops:
-            find_loops(candidates, costs, settled, loops, begin, end)
+        with borrowed(found, partial(no_loops, pieces)) as own:
+            find_loops(candidates, costs, settled, own, begin, end)
 
     threads.run(pieces, find)
-    for more in found[1:]:
-        join_loops(found[0], more)
+    loops = no_loops(pieces)
+    for more in found:
+        join_loops(loops, more)
     partners = np.full((pieces, 4), -1, dtype=np.int32)
     counts = np.zeros((pieces, 4), dtype=np.uint8)
-    pair_up(_sure(found[0]), partners, counts)
+    pair_up(_sure(loops), partners, counts)
     return partners, counts
 
 
