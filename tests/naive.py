@@ -261,13 +261,13 @@ def doubts(costs, lists, ratios, vague_ratio, sought, sure_ratio):
 
 
 def doubted_sides(grid, costs, partners, doubt):
-    """The sides that face a piece dearer than the partner in a loop, or than any other where there is none."""
+    """The sides that face a piece dearer than the partner in two loops, or than any other where there is none."""
     doubted = set()
     for piece in range(grid.size):
         for direction in range(4):
             faced = neighbour(grid, piece, direction)
-            in_loop = doubt[4 * piece + direction] < LOOPS
-            others = [partners[piece][direction]] if in_loop else [one for one in range(grid.size) if one != piece]
+            settled = doubt[4 * piece + direction] == 0
+            others = [partners[piece][direction]] if settled else [one for one in range(grid.size) if one != piece]
             if faced is not None and costs[piece, direction, faced] > min(costs[piece, direction, others]):
                 doubted.add(4 * piece + direction)
     return doubted

@@ -70,7 +70,7 @@ def test_solve_keeps_to_the_budget_it_is_given():
         solve(puzzle, memory=BASE)
     with pytest.raises(InputError, match="memory must be a whole number of at least 1, not -5"):
         solve(puzzle, memory=-5)
-    assert solve(puzzle, memory=2**40, generations=1, effort=0).parameters.population == 100
+    assert solve(puzzle, memory=2**40, generations=1, effort=0).parameters.population == 200
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is asked")

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -94,3 +95,10 @@ def test_the_smallest_population_has_one_child():
 def test_parameters_can_be_written_as_json():
     parameters = Parameters(population=10, mutation_unit="placement")
     assert Parameters(**json.loads(json.dumps(parameters.to_dict()))) == parameters
+
+
+def test_preset_best_has_twice_the_population_for_small_puzzles():
+    best, paper = parameters_of("best"), parameters_of("paper")
+    assert best.for_pieces(5000) == replace(best, population=2 * best.population)
+    assert best.for_pieces(5001) == best
+    assert paper.for_pieces(10) == paper

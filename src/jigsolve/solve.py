@@ -147,6 +147,8 @@ effort
         patience=patience,
         effort=effort,
     )
+    if population is None:
+        parameters = parameters.for_pieces(len(puzzle))
     parameters = _within_memory(puzzle, parameters, threads, memory, population_is_free=population is None)
     run = Checkpoint(puzzle, preset, parameters, seed_number(seed))
     if checkpoint is None:

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve import Puzzle
+from jigsolve.compatibility import candidates, products
 from jigsolve.compatibility import lists as module
-from jigsolve.compatibility import products
 from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.costs import HEAD, SCALE, cost_of, squared_distance, squared_distance_below, to_fixed_point
 from jigsolve.compatibility.lab import lab_features
@@ -38,8 +38,8 @@ def check_doubts(features, found):
     assert found.doubt.tolist() == doubts
     for side, fair in enumerate(found.fair_costs):
         others = costs[side // 4, side % 4]
-        in_loop = doubts[side] < LOOPS
-        assert fair == (others[partners[side]] if in_loop else np.delete(others, side // 4).min(initial=np.inf))
+        settled = doubts[side] == 0
+        assert fair == (others[partners[side]] if settled else np.delete(others, side // 4).min(initial=np.inf))
 
 
 @pytest.mark.parametrize("keep", [1, 3, 100])
@@ -303,6 +303,18 @@ def fitting(rows, columns, more=0):
         if row + 1 < rows:
             features[4 * (piece + columns) + naive.UP] = features[4 * piece + naive.DOWN]
     return features
+
+
+def test_in_a_large_puzzle_a_partner_in_one_loop_is_fair(monkeypatch):
+    features = midline_seams(drawn_puzzle(5, 5))
+    costs, small = costs_of(features), compatibility_of(features)
+    monkeypatch.setattr(candidates, "SMALL_PUZZLE", 24)
+    large = compatibility_of(features)
+    assert (small.doubt == 1).any()
+    for side in np.flatnonzero(large.doubt <= 1):
+        piece, direction = divmod(side, 4)
+        assert large.fair_costs[side] == costs[piece, direction, large.partners[piece, direction]]
+    assert np.array_equal(large.fair_costs[large.doubt != 1], small.fair_costs[small.doubt != 1])
 
 
 def test_partners_in_loops_are_the_surest():

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
+from ..parameters import SMALL_PUZZLE
 from ..threads import Threads
-from .context import SURE, partners_in_context
+from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import Partners, find_partners, of_rank
@@ -33,8 +34,8 @@ class Compatibility(NamedTuple):
     than the next best candidate of either; NO_PARTNER where there is none, VAGUE where moreover the first two
     candidates fit about equally well, or all are settled elsewhere."""
     fair_costs: NDArray[np.float32]
-    """(sides,): what a side's partner costs if it is in a loop with it, else its first candidate; infinite where it has
-    none. A side that faces a dearer one is in doubt."""
+    """(sides,): what a side's partner costs if it is in two loops with it, or in a large puzzle in one, else its first
+    candidate; infinite where it has none. A side that faces a dearer one is in doubt."""
     heads: NDArray[np.float32]
     """(4, HEAD, pieces): the heads of the sides of each direction (see `costs.head_of`), rounded."""
     head_error: float
@@ -70,7 +71,8 @@ def find_candidates(
 
 def _fair_costs(features: Features, lists: Lists, partners: Partners) -> NDArray[np.float32]:
     fair = of_rank(lists.costs, 0).copy()
-    sure = partners.up_to(SURE).ravel()
+    # A small puzzle can afford to doubt more.
+    sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED).ravel()
     sides = np.flatnonzero(sure >= 0)
     squares = costs_squared(features, sides, 4 * sure[sides] + (sides & 3 ^ 2))
     fair[sides] = costs_from(features, squares[:, np.newaxis])[:, 0]

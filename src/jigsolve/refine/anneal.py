@@ -45,7 +45,7 @@ class Board(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """The sides that face a piece dearer than their sure partner, or than their first candidate if they have none."""
+    """The sides that face a piece dearer than what is fair (see `Compatibility.fair_costs`)."""
 
     sides: NDArray[np.int32]
     """They, as a list of which the first `number[0]` count."""
