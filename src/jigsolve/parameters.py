@@ -87,7 +87,8 @@ class Parameters:
     def for_pieces(self, pieces: int) -> "Parameters":
         """Return the parameters of a preset for a puzzle of so many pieces.
 
-        Where children grow over sure partners, few arrangements do; a small puzzle, which takes no time, has twice as many.
+        Where children grow over sure partners, few arrangements do; a small puzzle, which takes no time, has twice as
+        many.
         """
         small = self.greedy == "cell" and pieces <= SMALL_PUZZLE
         return replace(self, population=2 * self.population) if small else self
