@@ -101,7 +101,7 @@ def test_stopped_again_and_again_it_ends_the_same(tmp_path, preset):
     assert facts(result) == undisturbed(preset)
 
 
-def interrupt(*_arguments):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 

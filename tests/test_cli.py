@@ -700,7 +700,7 @@ def shown_on_a_terminal(folder, *preset):
 
 
 def test_a_terminal_even_a_narrow_one_shows_the_refinement_live(folder, compiled):
-    shown = shown_on_a_terminal(folder, "--effort", "4", "--piece-size", "20")
+    shown = shown_on_a_terminal(folder, "--effort", "4", "--piece-size", "8")
     parts = [int(number) for number in re.findall(rb"refining, part (\d+)", shown)]
     assert parts == sorted(parts)
     assert parts[-1] > 1
@@ -763,7 +763,7 @@ def test_a_result_that_is_certain_is_not_called_doubtful(run):
 
 def test_help_tells_the_values_of_the_presets(run):
     text = " ".join(run("solve", "--help").stdout.split())
-    assert "[best: 200, paper: 1000]" in text
+    assert "[best: 100, paper: 1000]" in text
     assert "[best: traces, paper: lab]" in text
 
 

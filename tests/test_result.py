@@ -7,9 +7,11 @@ from PIL import Image
 
 from jigsolve import Arrangement, Puzzle, __version__, arrangement_cost, solve
 from jigsolve import result as result_module
+from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.seams import midline_seams
+from jigsolve.threads import Threads
 from tests import naive
-from tests.puzzles import drawn_puzzle, squares_of
+from tests.puzzles import drawn_puzzle
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,8 @@ def test_its_cost_is_that_of_its_arrangement(result, result_of_paper):
 
 def test_it_knows_how_many_neighbours_are_certain(result):
     puzzle = result.puzzle
-    buddies = np.array(naive.best_buddies(squares_of(midline_seams(puzzle))))
+    with Threads(1) as threads:
+        buddies = find_candidates(midline_seams(puzzle), 32, threads, in_context=True).buddies
     grid = result.arrangement.grid
     pairs = [
         buddies[piece, direction] == naive.neighbour(grid, piece, direction)
