@@ -79,7 +79,7 @@ MEMORY_TYPE = MemoryType()
 DURATION_TYPE = DurationType()
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
-    "population": (int, "Arrangements in a generation."),
+    "population": (int, "Arrangements in a generation; `best` has twice as many for up to 5,000 pieces."),
     "generations": (int, "Generations to make at most."),
     "elites": (int, "Best arrangements copied into the next generation."),
     "mutation_rate": (float, "Chance of a mutation, 0 to 1."),
