@@ -271,8 +271,8 @@ def _run(
     with Threads(threads) as pool:
         features = MEASURES[parameters.measure](puzzle)
         clock.lap("costs")
-        in_context = parameters.greedy == "cell"
-        compatibility = find_candidates(features, parameters.candidates, pool, preparing, in_context=in_context)
+        frame = (puzzle.rows, puzzle.columns) if parameters.greedy == "cell" else None
+        compatibility = find_candidates(features, parameters.candidates, pool, preparing, frame=frame)
         clock.lap("candidates")
 
         def watch(generation: Generation, best: Arrangement) -> None:

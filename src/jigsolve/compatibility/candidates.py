@@ -12,9 +12,10 @@ from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import Partners, find_partners, of_rank
+from .segments import partners_in_segments
 
-# The share of the time for candidates that the lists take, about, if they are then judged in context.
-LISTED = 0.85
+# The share of the time for candidates after which the lists are found, about, and judged in context.
+LISTED, JUDGED = 0.7, 0.8
 
 
 class Compatibility(NamedTuple):
@@ -45,16 +46,23 @@ class Compatibility(NamedTuple):
 
 
 def find_candidates(
-    features: Features, keep: int, threads: Threads, tell: Tell | None = None, *, in_context: bool = False
+    features: Features,
+    keep: int,
+    threads: Threads,
+    tell: Tell | None = None,
+    *,
+    frame: tuple[int, int] | None = None,
 ) -> Compatibility:
     """Find the `keep` cheapest candidates of every side, and what follows from them.
 
-    Partners are told from the lists, `in_context` with what other partners say (see `context`).
+    Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`) and
+    from the segments that they make (see `segments`).
     """
-    lists = find_lists(features, keep, threads, part_of(tell, 0, LISTED if in_context else 1))
+    lists = find_lists(features, keep, threads, part_of(tell, 0, LISTED if frame else 1))
     partners = find_partners(lists, threads)
-    if in_context:
-        partners = partners_in_context(features, lists, partners, threads, part_of(tell, LISTED, 1))
+    if frame:
+        partners = partners_in_context(features, lists, partners, threads, part_of(tell, LISTED, JUDGED))
+        partners = partners_in_segments(features, lists, partners, frame, threads)
     heads, head_error = _heads(features, len(partners.pieces))
     return Compatibility(
         candidates=lists.candidates,

@@ -1,0 +1,578 @@
+"""Segments: what sure partners connect is joined to larger segments, by the evidence of all the seams between them.
+
+In a sky hardly a seam proves anything by itself. But two segments that are right in themselves meet at several seams,
+and two such places where a third fits both say more still. So the search for partners goes on with segments: a
+*hypothesis* says where a segment lies beside another, its *evidence* is the sum of what its seams say, and the clearest
+hypotheses are believed first, those that no other contradicts that has about as much for it. Each belief makes
+segments larger, and so the next ones clearer.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import inlined, kernel
+from ..threads import Threads
+from .costs import Features, cost_of, squared_distance
+from .lists import NOBODY, Lists
+from .partners import NO_PARTNER, Partners
+
+# Up to which level of doubt partners make the first segments, and which one those get that segments name.
+SETTLED, JOINED = 0, 1
+# By how much more evidence than all that contradicts it a hypothesis is believed, in natural logarithms: first the
+# clearest ones. What several seams say is not independent, so this grows with the root of half their number.
+MARGINS = (8.0, 6.0, 4.0, 3.0)
+# Evidence that a hypothesis needs at least, and that one needs to be kept in mind at all.
+BELIEVABLE = 8.0
+NOTABLE = 2.0
+# How much the evidence counts that a third segment would fit both.
+CLOSURE = 0.7
+# A seam never says more than this against a hypothesis: single true seams fit badly.
+LEAST_EVIDENCE = -4.0
+# Rounds of a margin end when one joins less than a pair for so many pieces.
+PIECES_A_JOIN = 2000
+# Pieces that say how others than the candidates fit a side.
+SAMPLE = 64
+# Sharpness that is tried (see `sharpness`), and the fewest sides it is told from.
+SHARPNESS = np.geomspace(0.001, 1000, 121)
+FEWEST_SETTLED = 100
+# How a hypothesis is written as one number: the larger segment, the smaller one, and by how many rows and columns the
+# corner of the smaller one's box lies behind the larger one's.
+OFFSET_BITS, SEGMENT_BITS = 12, 20
+NO_OFFSET = 1 << (OFFSET_BITS - 1)
+MOST_SEGMENTS = 1 << (SEGMENT_BITS - 1)
+
+
+class Segments(NamedTuple):
+    """Segments of pieces, each in a box of its own. Those that were joined to others have no pieces left."""
+
+    of: NDArray[np.int32]
+    """(pieces,): the segment of a piece."""
+    rows: NDArray[np.int32]
+    """(pieces,): in which row of the box it lies."""
+    columns: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    """(segments,): how many pieces it has, with the size of its box."""
+    heights: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    corners: NDArray[np.int64]
+    """(segments,): where in `boxes` its box begins."""
+    boxes: NDArray[np.int32]
+    """The pieces in all boxes, row by row, and -1 in between."""
+    firsts: NDArray[np.int64]
+    """(segments + 1,): where in `members` its pieces begin."""
+    members: NDArray[np.int32]
+
+
+class Evidence(NamedTuple):
+    """What is needed to tell what a seam says: the logarithm of how much more probable it is if the pieces belong
+    together, which is `sharpness` x (what the side finds usual - cost), from either side, and never below a bound."""
+
+    features: Features
+    usual: NDArray[np.float64]
+    """(sides,): by what cost a side is left without an opinion, times the sharpness."""
+    sharpness: float
+
+
+class Hypotheses(NamedTuple):
+    """Hypotheses, in the order of their numbers."""
+
+    codes: NDArray[np.int64]
+    evidence: NDArray[np.float64]
+    seams: NDArray[np.int64]
+
+
+def partners_in_segments(
+    features: Features, lists: Lists, partners: Partners, frame: tuple[int, int], threads: Threads
+) -> Partners:
+    """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
+    pieces = len(partners.pieces)
+    settled = partners.up_to(SETTLED)
+    sharp = sharpness(lists, settled)
+    if sharp == 0 or pieces >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
+        return partners
+    segments = _first_segments(settled)
+    evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
+    segments = _join(evidence, lists.candidates, segments, frame, threads)
+    return _named(segments, partners)
+
+
+def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
+    """Return by how much a cost must differ to be e times less probable, as its inverse; zero if nothing tells.
+
+    It is told from the sides whose partners are settled: with chances of exp(-sharpness x cost) for all candidates of a
+    side, those partners are most probable.
+    """
+    side = np.arange(4 * len(settled))
+    partner = np.where(settled.ravel() >= 0, 4 * settled.ravel() + (side & 3 ^ 2), NOBODY - 1)
+    found = lists.candidates == partner[:, np.newaxis]
+    sides = np.flatnonzero(found.any(axis=1))
+    if len(sides) < FEWEST_SETTLED:
+        return 0.0
+    costs = lists.costs[sides].astype(np.float64)
+    beyond = costs - costs[found[sides]][:, np.newaxis]  # Of all candidates beyond that of the true one.
+    chances = [-np.log(np.exp(np.minimum(-sharp * beyond, 700)).sum(axis=1)).mean() for sharp in SHARPNESS]
+    return float(SHARPNESS[int(np.argmax(chances))])
+
+
+def _first_segments(settled: NDArray[np.int32]) -> Segments:
+    pieces = len(settled)
+    of, rows, columns = (np.empty(pieces, dtype=np.int32) for _ in range(3))
+    count = connect(settled, of, rows, columns)
+    segments = _boxed(of, rows, columns, count)
+    # Partners can contradict each other: of two pieces in one place the second becomes a segment of its own.
+    places = segments.corners[of] + segments.rows * segments.widths[of] + segments.columns
+    homeless = np.flatnonzero(segments.boxes[places] != np.arange(pieces))
+    of[homeless] = count + np.arange(len(homeless))
+    return _boxed(of, rows, columns, count + len(homeless))
+
+
+def _boxed(of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.int32], count: int) -> Segments:
+    """Lay segments out in boxes, given where their pieces lie relative to each other."""
+    sizes = np.bincount(of, minlength=count)
+    spans = []
+    for places in (rows, columns):
+        low, high = np.full(count, np.iinfo(np.int32).max, np.int64), np.full(count, np.iinfo(np.int32).min, np.int64)
+        np.minimum.at(low, of, places)
+        np.maximum.at(high, of, places)
+        spans.append((low, np.where(sizes > 0, high - low + 1, 0)))
+    (top, heights), (left, widths) = spans
+    rows, columns = (rows - top[of]).astype(np.int32), (columns - left[of]).astype(np.int32)
+    areas = heights * widths
+    corners = np.cumsum(areas) - areas
+    boxes = np.full(int(areas.sum()), -1, dtype=np.int32)
+    # Backwards, so that of two pieces in one place the first has it.
+    boxes[(corners[of] + rows * widths[of] + columns)[::-1]] = np.arange(len(of), dtype=np.int32)[::-1]
+    firsts = np.concatenate([[0], np.cumsum(sizes)])
+    members = np.argsort(of, kind="stable").astype(np.int32)
+    return Segments(of, rows, columns, sizes, heights, widths, corners, boxes, firsts, members)
+
+
+def _usual(
+    features: Features, lists: Lists, segments: Segments, sharp: float, threads: Threads
+) -> NDArray[np.float64]:
+    pieces = len(segments.of)
+    sample = np.unique(np.arange(SAMPLE) * pieces // SAMPLE)
+    usual = np.zeros(4 * pieces)
+    threads.run(4 * pieces, partial(find_usual, features, lists, segments, sharp, sample, usual))
+    return usual
+
+
+def _join(
+    evidence: Evidence, candidates: NDArray[np.int32], segments: Segments, frame: tuple[int, int], threads: Threads
+) -> Segments:
+    """Believe hypotheses, round by round, until none is clear."""
+    count = len(segments.sizes)
+    nothing = np.empty(0, dtype=np.int64)
+    hypotheses = Hypotheses(nothing, np.empty(0), nothing)
+    changed = np.ones(count, dtype=np.bool_)
+    stage = 0
+    while stage < len(MARGINS):
+        hypotheses = _considered(evidence, candidates, segments, frame, hypotheses, changed, threads)
+        numbers = _by_segment(hypotheses.codes, count)
+        closed = hypotheses.evidence.copy()
+        table = table_of(hypotheses.codes)
+        threads.run(
+            len(closed), partial(add_closures, hypotheses.codes, hypotheses.evidence, table, *numbers, segments, closed)
+        )
+        order = np.argsort(-closed, kind="stable")
+        ranked = Hypotheses(hypotheses.codes[order], closed[order], hypotheses.seams[order])
+        believed = np.zeros(len(order), dtype=np.bool_)
+        joined = believe(*ranked, *_by_segment(ranked.codes, count), segments, *frame, MARGINS[stage], believed)
+        changed = np.zeros(count, dtype=np.bool_)
+        of, rows, columns = (array.copy() for array in segments[:3])
+        absorb(ranked.codes[believed], segments, of, rows, columns, changed)
+        segments = _boxed(of, rows, columns, count)
+        if joined < max(1, len(of) // PIECES_A_JOIN):
+            stage += 1
+    return segments
+
+
+def _considered(
+    evidence: Evidence,
+    candidates: NDArray[np.int32],
+    segments: Segments,
+    frame: tuple[int, int],
+    hypotheses: Hypotheses,
+    changed: NDArray[np.bool_],
+    threads: Threads,
+) -> Hypotheses:
+    """Return the hypotheses that are left of those before, and those that segments which have changed give rise to."""
+    larger, smaller, _, _ = _decoded(hypotheses.codes)
+    stay = np.flatnonzero(~(changed[larger] | changed[smaller]))
+    codes = np.empty(count_proposals(candidates, segments, changed), dtype=np.int64)
+    codes = np.unique(codes[: propose(candidates, segments, changed, *frame, codes)])
+    found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
+    threads.run(len(codes), partial(weigh, evidence, codes, segments, found, seams))
+    notable = np.flatnonzero(found >= NOTABLE)
+    return Hypotheses(
+        np.concatenate([hypotheses.codes[stay], codes[notable]]),
+        np.concatenate([hypotheses.evidence[stay], found[notable]]),
+        np.concatenate([hypotheses.seams[stay], seams[notable]]),
+    )
+
+
+def _decoded(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    offset, segment = (1 << OFFSET_BITS) - 1, (1 << SEGMENT_BITS) - 1
+    return (
+        codes >> (2 * OFFSET_BITS + SEGMENT_BITS),
+        codes >> (2 * OFFSET_BITS) & segment,
+        (codes >> OFFSET_BITS & offset) - NO_OFFSET,
+        (codes & offset) - NO_OFFSET,
+    )
+
+
+def _by_segment(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the numbers of each segment's hypotheses begin, and these numbers, in order."""
+    larger, smaller, _, _ = _decoded(codes)
+    both = np.concatenate([larger, smaller])
+    numbers = np.concatenate([np.arange(len(codes))] * 2)
+    order = np.lexsort((numbers, both))
+    return np.searchsorted(both[order], np.arange(count + 1)), numbers[order]
+
+
+def _named(segments: Segments, partners: Partners) -> Partners:
+    """Return the partners as they lie in segments, and elsewhere as they were, as far as segments allow."""
+    pieces, doubt = partners.pieces.copy(), partners.doubt.reshape(-1, 4).copy()
+    of, own = segments.of, np.arange(len(segments.of))
+    for direction, (down, right) in enumerate(((0, 1), (1, 0), (0, -1), (-1, 0))):
+        rows, columns = segments.rows + down, segments.columns + right
+        inside = (rows >= 0) & (columns >= 0) & (rows < segments.heights[of]) & (columns < segments.widths[of])
+        places = np.where(inside, segments.corners[of] + rows * segments.widths[of] + columns, 0)
+        beside = np.where(inside, segments.boxes[places], -1)
+        other = pieces[:, direction]
+        impossible = (beside < 0) & (other >= 0) & (of[other] == of)
+        doubt[:, direction] = np.where(
+            beside >= 0,
+            np.where(other == beside, np.minimum(doubt[:, direction], JOINED), JOINED),
+            np.where(impossible, NO_PARTNER, doubt[:, direction]),
+        )
+        pieces[:, direction] = np.where(beside >= 0, beside, np.where(impossible, -1, other))
+    for direction in range(4):
+        other = pieces[:, direction]
+        left_alone = (other >= 0) & (pieces[other, direction ^ 2] != own)
+        doubt[left_alone, direction], pieces[left_alone, direction] = NO_PARTNER, -1
+    buddies = np.where(doubt <= JOINED, pieces, partners.buddies)
+    return Partners(buddies.astype(np.int32), pieces.astype(np.int32), np.ascontiguousarray(doubt.ravel()))
+
+
+@kernel
+def connect(partners, of, rows, columns):
+    """Number the segments that partners connect, and place their pieces relative to each other; return how many."""
+    count = 0
+    waiting = np.empty(len(partners), np.int32)
+    of[:] = -1
+    for start in range(len(partners)):
+        if of[start] >= 0:
+            continue
+        of[start], rows[start], columns[start] = count, 0, 0
+        waiting[0] = start
+        left = 1
+        while left > 0:
+            left -= 1
+            piece = waiting[left]
+            for direction in range(4):
+                other = partners[piece, direction]
+                if other >= 0 and of[other] < 0:
+                    of[other] = count
+                    rows[other] = rows[piece] + (0, 1, 0, -1)[direction]
+                    columns[other] = columns[piece] + (1, 0, -1, 0)[direction]
+                    waiting[left] = other
+                    left += 1
+        count += 1
+    return count
+
+
+@inlined
+def piece_at(segments, segment, row, column):
+    """The piece in a place of a segment, or -1."""
+    if row < 0 or column < 0 or row >= segments.heights[segment] or column >= segments.widths[segment]:
+        return np.int64(-1)
+    return np.int64(segments.boxes[segments.corners[segment] + row * segments.widths[segment] + column])
+
+
+@inlined
+def beside(segments, piece, direction):
+    """The place at a side of a piece in its segment."""
+    row, column = np.int64(segments.rows[piece]), np.int64(segments.columns[piece])
+    return row + (0, 1, 0, -1)[direction], column + (1, 0, -1, 0)[direction]
+
+
+@inlined
+def is_exposed(segments, side):
+    """Whether nothing of its own segment lies at a side."""
+    row, column = beside(segments, side >> 2, side & 3)
+    return piece_at(segments, np.int64(segments.of[side >> 2]), row, column) < 0
+
+
+@kernel
+def find_usual(features, lists, segments, sharp, sample, usual, begin, end):
+    """Find what the exposed ones of the sides begin .. end-1 find usual.
+
+    That is the logarithm of the mean of exp(-sharp * cost) over all pieces, with the sign changed: over the candidates,
+    and for the others over those of the sample that are no candidates.
+    """
+    candidates, costs = lists
+    last = candidates.shape[1] - 1
+    pieces = len(segments.of)
+    for side in range(begin, end):
+        if not is_exposed(segments, side) or candidates[side, 0] < 0:
+            continue
+        first = np.float64(costs[side, 0])
+        total = 0.0
+        for rank in range(last + 1):
+            if candidates[side, rank] >= 0:
+                total += np.exp(-sharp * (costs[side, rank] - first))
+        if candidates[side, last] >= 0:
+            others = 0.0
+            for piece in sample:
+                if piece != side >> 2:
+                    cost = cost_of(features, squared_distance(features, side, 4 * piece + (side & 3 ^ 2)))
+                    if cost > costs[side, last]:
+                        others += np.exp(-sharp * (cost - first))
+            total += others * pieces / len(sample)
+        usual[side] = np.log(pieces / total) + sharp * first
+
+
+@inlined
+def larger_first(segments, one, two, row, column):
+    """The code of the hypothesis that the corner of `two` lies so many rows and columns behind that of `one`."""
+    sizes = segments.sizes
+    if sizes[one] < sizes[two] or (sizes[one] == sizes[two] and one > two):
+        one, two, row, column = two, one, -row, -column
+    return (((one << SEGMENT_BITS | two) << OFFSET_BITS | row + NO_OFFSET) << OFFSET_BITS) | column + NO_OFFSET
+
+
+@inlined
+def decoded(code):
+    """What a code says: the larger segment, the smaller one, and how its corner lies behind the larger one's."""
+    offset = (1 << OFFSET_BITS) - 1
+    return (
+        code >> (2 * OFFSET_BITS + SEGMENT_BITS),
+        code >> (2 * OFFSET_BITS) & ((1 << SEGMENT_BITS) - 1),
+        (code >> OFFSET_BITS & offset) - NO_OFFSET,
+        (code & offset) - NO_OFFSET,
+    )
+
+
+@kernel
+def count_proposals(candidates, segments, changed):
+    """How many hypotheses `propose` can find at most."""
+    count = 0
+    for side in range(len(candidates)):
+        if is_exposed(segments, side):
+            for rank in range(candidates.shape[1]):
+                other = candidates[side, rank] >> 2
+                if other >= 0 and (changed[segments.of[side >> 2]] or changed[segments.of[other]]):
+                    count += 1
+    return count
+
+
+@kernel
+def propose(candidates, segments, changed, frame_rows, frame_columns, codes):
+    """Note all hypotheses about segments that have changed that candidates give rise to, and return how many."""
+    heights, widths = segments.heights, segments.widths
+    count = 0
+    for side in range(len(candidates)):
+        if not is_exposed(segments, side):
+            continue
+        one = np.int64(segments.of[side >> 2])
+        row, column = beside(segments, side >> 2, side & 3)
+        for rank in range(candidates.shape[1]):
+            other = candidates[side, rank] >> 2
+            if other < 0:
+                break
+            two = np.int64(segments.of[other])
+            if one == two or not (changed[one] or changed[two]):
+                continue
+            down, right = row - segments.rows[other], column - segments.columns[other]
+            if (
+                max(heights[one], down + heights[two]) - min(0, down) <= frame_rows
+                and max(widths[one], right + widths[two]) - min(0, right) <= frame_columns
+            ):
+                codes[count] = larger_first(segments, one, two, down, right)
+                count += 1
+    return count
+
+
+@inlined
+def said_by(evidence, side, other):
+    """What the seam of two sides says."""
+    cost = evidence.sharpness * cost_of(evidence.features, squared_distance(evidence.features, side, other))
+    one = max(evidence.usual[side] - cost, LEAST_EVIDENCE)
+    return 0.5 * (one + max(evidence.usual[other] - cost, LEAST_EVIDENCE))
+
+
+@kernel
+def weigh(evidence, codes, segments, found, seams, begin, end):
+    """Find the evidence of the hypotheses begin .. end-1 and their seams; none where pieces would lie in one place."""
+    for index in range(begin, end):
+        larger, smaller, down, right = decoded(codes[index])
+        total = 0.0
+        count = 0
+        for member in range(segments.firsts[smaller], segments.firsts[smaller + 1]):
+            piece = np.int64(segments.members[member])
+            if piece_at(segments, larger, segments.rows[piece] + down, segments.columns[piece] + right) >= 0:
+                total = -np.inf
+                break
+            for direction in range(4):
+                row, column = beside(segments, piece, direction)
+                other = piece_at(segments, larger, row + down, column + right)
+                if other >= 0:
+                    total += said_by(evidence, 4 * piece + direction, 4 * other + (direction ^ 2))
+                    count += 1
+        found[index], seams[index] = total, count
+
+
+@inlined
+def slot_in(table, code):
+    """The first place for a code."""
+    return np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (len(table) - 1)
+
+
+@kernel
+def table_of(codes):
+    """A table that `number_of` looks codes up in, half of it empty."""
+    size = 16
+    while size < 2 * len(codes):
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    for number in range(len(codes)):
+        slot = slot_in(table, codes[number])
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = number
+    return table
+
+
+@inlined
+def number_of(table, codes, code):
+    """The number of a hypothesis, or -1."""
+    slot = slot_in(table, code)
+    while table[slot] >= 0 and codes[table[slot]] != code:
+        slot = (slot + 1) & (len(table) - 1)
+    return table[slot]
+
+
+@inlined
+def seen_from(code, segment):
+    """What a hypothesis says of the other segment: which it is, and how its corner lies behind this one's."""
+    larger, smaller, down, right = decoded(code)
+    if segment == larger:
+        return smaller, down, right
+    return larger, -down, -right
+
+
+@kernel
+def add_closures(codes, evidence, table, starts, numbers, segments, closed, begin, end):
+    """Add to the hypotheses begin .. end-1 that a third segment fits both, as much as it fits the worse of them.
+
+    Only the third that fits best counts. It is looked for among the hypotheses about the segment with fewer of them.
+    """
+    for index in range(begin, end):
+        one, two, down, right = decoded(codes[index])
+        if starts[one + 1] - starts[one] > starts[two + 1] - starts[two]:
+            one, two, down, right = two, one, -down, -right
+        best = 0.0
+        for place in range(starts[one], starts[one + 1]):
+            number = numbers[place]
+            if evidence[number] <= best:
+                continue
+            third, below, beyond = seen_from(codes[number], one)
+            if third == two:
+                continue
+            other = number_of(table, codes, larger_first(segments, two, third, below - down, beyond - right))
+            if other >= 0:
+                best = max(best, min(evidence[number], evidence[other]))
+        closed[index] = evidence[index] + CLOSURE * best
+
+
+@kernel
+def overlap(segments, one, two, down, right):
+    """Whether two segments have pieces in one place if the corner of `two` lies so far behind that of `one`."""
+    heights, widths, sizes = segments.heights, segments.widths, segments.sizes
+    if down >= heights[one] or -down >= heights[two] or right >= widths[one] or -right >= widths[two]:
+        return False
+    if sizes[one] < sizes[two]:
+        one, two, down, right = two, one, -down, -right
+    for member in range(segments.firsts[two], segments.firsts[two + 1]):
+        piece = segments.members[member]
+        if piece_at(segments, one, segments.rows[piece] + down, segments.columns[piece] + right) >= 0:
+            return True
+    return False
+
+
+@kernel
+def is_contradicted(codes, evidence, starts, numbers, segments, index, margin):
+    """Whether another hypothesis with nearly as much evidence, at most `margin` less, cannot be true besides this one.
+
+    Hypotheses are in the order of their evidence, and so are the numbers of those about a segment.
+    """
+    for turn in range(2):
+        segment = decoded(codes[index])[turn]
+        other, down, right = seen_from(codes[index], segment)
+        for place in range(starts[segment], starts[segment + 1]):
+            number = numbers[place]
+            if evidence[number] < evidence[index] - margin:
+                break
+            if number == index:
+                continue
+            rival, below, beyond = seen_from(codes[number], segment)
+            if rival == other or overlap(segments, other, rival, below - down, beyond - right):
+                return True
+    return False
+
+
+@kernel
+def believe(codes, evidence, seams, starts, numbers, segments, frame_rows, frame_columns, margin, believed):
+    """Choose the hypotheses to believe, the one with most evidence first, and return how many they are.
+
+    Invariant: what is believed can be true together, and a segment that is joined to a larger one is in no other: so
+    all of them can be carried out at once.
+    """
+    count = len(segments.sizes)
+    absorbed, grown = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    top, left = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    bottom, right_end = segments.heights.copy(), segments.widths.copy()
+    # The hypotheses believed of a larger segment: the last one, and the one before each.
+    last, before = np.full(count, -1, np.int64), np.full(len(codes), -1, np.int64)
+    joined = 0
+    for index in range(len(codes)):
+        if evidence[index] < BELIEVABLE:
+            break
+        one, two, down, right = decoded(codes[index])
+        if absorbed[one] or absorbed[two] or grown[two]:
+            continue
+        needed = margin * np.sqrt(max(1.0, seams[index] / 2))
+        if is_contradicted(codes, evidence, starts, numbers, segments, index, needed):
+            continue
+        new_top, new_left = min(top[one], down), min(left[one], right)
+        new_bottom = max(bottom[one], down + segments.heights[two])
+        new_right = max(right_end[one], right + segments.widths[two])
+        fits = new_bottom - new_top <= frame_rows and new_right - new_left <= frame_columns
+        number = last[one]
+        while fits and number >= 0:
+            other, below, beyond = seen_from(codes[number], one)
+            fits = not overlap(segments, other, two, down - below, right - beyond)
+            number = before[number]
+        if fits:
+            top[one], left[one], bottom[one], right_end[one] = new_top, new_left, new_bottom, new_right
+            absorbed[two] = grown[one] = believed[index] = True
+            before[index], last[one] = last[one], index
+            joined += 1
+    return joined
+
+
+@kernel
+def absorb(codes, segments, of, rows, columns, changed):
+    """Join the smaller segment of each hypothesis to the larger one, in `of`, `rows` and `columns`."""
+    for code in codes:
+        larger, smaller, down, right = decoded(code)
+        changed[larger] = changed[smaller] = True
+        for member in range(segments.firsts[smaller], segments.firsts[smaller + 1]):
+            piece = segments.members[member]
+            of[piece] = larger
+            rows[piece] += down
+            columns[piece] += right
