@@ -27,12 +27,13 @@ MARGINS = (8.0, 6.0, 4.0, 3.0)
 # Evidence that a hypothesis needs at least, and that one needs to be kept in mind at all.
 BELIEVABLE = 8.0
 NOTABLE = 2.0
-# How much the evidence counts that a third segment would fit both.
+# How much the evidence counts that a third segment would fit both, and how much it must be to tell anything.
 CLOSURE = 0.7
+TELLING = 4.0
 # A seam never says more than this against a hypothesis: single true seams fit badly.
 LEAST_EVIDENCE = -4.0
 # Rounds of a margin end when one joins less than a pair for so many pieces.
-PIECES_A_JOIN = 2000
+PIECES_A_JOIN = 1000
 # Pieces that say how others than the candidates fit a side.
 SAMPLE = 64
 # Sharpness that is tried (see `sharpness`), and the fewest sides it is told from.
@@ -42,6 +43,8 @@ FEWEST_SETTLED = 100
 # corner of the smaller one's box lies behind the larger one's.
 OFFSET_BITS, SEGMENT_BITS = 12, 20
 NO_OFFSET = 1 << (OFFSET_BITS - 1)
+# Bits in the filter of an index for each place in its table.
+FILTER = 8
 MOST_SEGMENTS = 1 << (SEGMENT_BITS - 1)
 
 
@@ -81,6 +84,9 @@ class Hypotheses(NamedTuple):
 
     codes: NDArray[np.int64]
     evidence: NDArray[np.float64]
+    """What the seams say, all in all."""
+    closures: NDArray[np.float64]
+    """The evidence that a third segment fits both, or -1 where it is not known."""
     seams: NDArray[np.int64]
 
 
@@ -166,27 +172,30 @@ def _join(
     """Believe hypotheses, round by round, until none is clear."""
     count = len(segments.sizes)
     nothing = np.empty(0, dtype=np.int64)
-    hypotheses = Hypotheses(nothing, np.empty(0), nothing)
+    hypotheses = Hypotheses(nothing, np.empty(0), np.empty(0), nothing)
     changed = np.ones(count, dtype=np.bool_)
-    stage = 0
-    while stage < len(MARGINS):
-        hypotheses = _considered(evidence, candidates, segments, frame, hypotheses, changed, threads)
-        numbers = _by_segment(hypotheses.codes, count)
-        closed = hypotheses.evidence.copy()
-        table = table_of(hypotheses.codes)
-        threads.run(
-            len(closed), partial(add_closures, hypotheses.codes, hypotheses.evidence, table, *numbers, segments, closed)
-        )
-        order = np.argsort(-closed, kind="stable")
-        ranked = Hypotheses(hypotheses.codes[order], closed[order], hypotheses.seams[order])
-        believed = np.zeros(len(order), dtype=np.bool_)
-        joined = believe(*ranked, *_by_segment(ranked.codes, count), segments, *frame, MARGINS[stage], believed)
-        changed = np.zeros(count, dtype=np.bool_)
-        of, rows, columns = (array.copy() for array in segments[:3])
-        absorb(ranked.codes[believed], segments, of, rows, columns, changed)
-        segments = _boxed(of, rows, columns, count)
-        if joined < max(1, len(of) // PIECES_A_JOIN):
-            stage += 1
+    for margin in MARGINS:
+        joined = len(segments.of)
+        hypotheses.closures[:] = -1
+        while joined > len(segments.of) // PIECES_A_JOIN:
+            hypotheses = _considered(evidence, candidates, segments, frame, hypotheses, changed, threads)
+            _find_closures(hypotheses, segments, threads)
+            ranked = _ranked(hypotheses, hypotheses.evidence + CLOSURE * hypotheses.closures)
+            believed = np.zeros(len(ranked.codes), dtype=np.bool_)
+            joined = believe(
+                ranked.codes,
+                ranked.evidence,
+                ranked.seams,
+                *_by_segment(ranked.codes, count),
+                segments,
+                *frame,
+                margin,
+                believed,
+            )
+            changed = np.zeros(count, dtype=np.bool_)
+            of, rows, columns = (array.copy() for array in segments[:3])
+            absorb(ranked.codes[believed], segments, of, rows, columns, changed)
+            segments = _boxed(of, rows, columns, count)
     return segments
 
 
@@ -199,19 +208,37 @@ def _considered(
     changed: NDArray[np.bool_],
     threads: Threads,
 ) -> Hypotheses:
-    """Return the hypotheses that are left of those before, and those that segments which have changed give rise to."""
+    """Return the hypotheses that are left of those before, and those that segments which have changed give rise to.
+
+    They are in the order of their evidence.
+    """
     larger, smaller, _, _ = _decoded(hypotheses.codes)
     stay = np.flatnonzero(~(changed[larger] | changed[smaller]))
     codes = np.empty(count_proposals(candidates, segments, changed), dtype=np.int64)
     codes = np.unique(codes[: propose(candidates, segments, changed, *frame, codes)])
     found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
     threads.run(len(codes), partial(weigh, evidence, codes, segments, found, seams))
-    notable = np.flatnonzero(found >= NOTABLE)
-    return Hypotheses(
-        np.concatenate([hypotheses.codes[stay], codes[notable]]),
-        np.concatenate([hypotheses.evidence[stay], found[notable]]),
-        np.concatenate([hypotheses.seams[stay], seams[notable]]),
+    new = np.flatnonzero(found >= NOTABLE)
+    together = Hypotheses(
+        np.concatenate([hypotheses.codes[stay], codes[new]]),
+        np.concatenate([hypotheses.evidence[stay], found[new]]),
+        np.concatenate([hypotheses.closures[stay], np.full(len(new), -1.0)]),
+        np.concatenate([hypotheses.seams[stay], seams[new]]),
     )
+    return _ranked(together, together.evidence)
+
+
+def _ranked(hypotheses: Hypotheses, evidence: NDArray[np.float64]) -> Hypotheses:
+    """Return hypotheses with this evidence in its order, the one with most first."""
+    order = np.argsort(-evidence, kind="stable")
+    return Hypotheses(hypotheses.codes[order], evidence[order], hypotheses.closures[order], hypotheses.seams[order])
+
+
+def _find_closures(hypotheses: Hypotheses, segments: Segments, threads: Threads) -> None:
+    codes, evidence, closures, _ = hypotheses
+    index = index_of(codes)
+    numbers = _by_segment(codes, len(segments.sizes))
+    threads.run(len(codes), partial(find_closures, codes, evidence, *index, *numbers, segments, closures))
 
 
 def _decoded(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
@@ -427,30 +454,41 @@ def weigh(evidence, codes, segments, found, seams, begin, end):
 
 
 @inlined
-def slot_in(table, code):
-    """The first place for a code."""
-    return np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)) & (len(table) - 1)
+def scattered(code):
+    """A number that looks random, by which a code is looked up."""
+    return np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24))
 
 
 @kernel
-def table_of(codes):
-    """A table that `number_of` looks codes up in, half of it empty."""
+def index_of(codes):
+    """An index that `number_of` looks codes up in: a table of their numbers, half of it empty, and a filter.
+
+    The filter has a byte for each of a few bits of `scattered`, zero where no code has them. Nearly all that is looked
+    up is not there, and a filter fits in a cache where a table does not.
+    """
     size = 16
     while size < 2 * len(codes):
         size *= 2
-    table = np.full(size, -1, np.int64)
+    table, known = np.full(size, -1, np.int64), np.zeros(FILTER * size // 8, np.uint8)
     for number in range(len(codes)):
-        slot = slot_in(table, codes[number])
+        place = scattered(codes[number])
+        bit = place & (FILTER * size - 1)
+        known[bit >> 3] |= np.uint8(1 << (bit & 7))
+        slot = place & (size - 1)
         while table[slot] >= 0:
             slot = (slot + 1) & (size - 1)
         table[slot] = number
-    return table
+    return table, known
 
 
 @inlined
-def number_of(table, codes, code):
+def number_of(table, known, codes, code):
     """The number of a hypothesis, or -1."""
-    slot = slot_in(table, code)
+    place = scattered(code)
+    bit = place & (FILTER * len(table) - 1)
+    if known[bit >> 3] >> (bit & 7) & 1 == 0:
+        return np.int64(-1)
+    slot = place & (len(table) - 1)
     while table[slot] >= 0 and codes[table[slot]] != code:
         slot = (slot + 1) & (len(table) - 1)
     return table[slot]
@@ -466,27 +504,31 @@ def seen_from(code, segment):
 
 
 @kernel
-def add_closures(codes, evidence, table, starts, numbers, segments, closed, begin, end):
-    """Add to the hypotheses begin .. end-1 that a third segment fits both, as much as it fits the worse of them.
+def find_closures(codes, evidence, table, known, starts, numbers, segments, closures, begin, end):
+    """Find for those of the hypotheses begin .. end-1 that have none how well a third segment fits both of theirs.
 
-    Only the third that fits best counts. It is looked for among the hypotheses about the segment with fewer of them.
+    That is as much as it fits the worse of them.
+    Only the third that fits best counts. It is looked for among the hypotheses about the segment with fewer of them,
+    which are in the order of their evidence: so the search ends where none can be better.
     """
     for index in range(begin, end):
+        if closures[index] >= 0:
+            continue
         one, two, down, right = decoded(codes[index])
         if starts[one + 1] - starts[one] > starts[two + 1] - starts[two]:
             one, two, down, right = two, one, -down, -right
         best = 0.0
         for place in range(starts[one], starts[one + 1]):
             number = numbers[place]
-            if evidence[number] <= best:
-                continue
+            if evidence[number] <= max(best, TELLING):
+                break
             third, below, beyond = seen_from(codes[number], one)
             if third == two:
                 continue
-            other = number_of(table, codes, larger_first(segments, two, third, below - down, beyond - right))
+            other = number_of(table, known, codes, larger_first(segments, two, third, below - down, beyond - right))
             if other >= 0:
                 best = max(best, min(evidence[number], evidence[other]))
-        closed[index] = evidence[index] + CLOSURE * best
+        closures[index] = best
 
 
 @kernel
