@@ -21,12 +21,17 @@ from .partners import NO_PARTNER, Partners
 
 # Up to which level of doubt partners make the first segments, and which one those get that segments name.
 SETTLED, JOINED = 0, 1
+# The level at least of partners that lie in different segments in the end: all evidence together did not confirm them.
+UNCONFIRMED = JOINED + 1
+# Pieces that make a segment large, and how many parallel pairs of partners in a row hold it together.
+LARGE = 64
+WIDTH = 4
 # By how much more evidence than all that contradicts it a hypothesis is believed, in natural logarithms: first the
 # clearest ones. What several seams say is not independent, so this grows with the root of half their number.
-MARGINS = (8.0, 6.0, 4.0, 3.0)
+MARGINS = (8.0, 6.0, 4.0, 3.0, 2.0)
 # Evidence that a hypothesis needs at least, and that one needs to be kept in mind at all.
 BELIEVABLE = 8.0
-NOTABLE = 2.0
+NOTABLE = 3.0
 # How much the evidence counts that a third segment would fit both, and how much it must be to tell anything.
 CLOSURE = 0.7
 TELLING = 4.0
@@ -124,15 +129,40 @@ def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
 
 
 def _first_segments(settled: NDArray[np.int32]) -> Segments:
-    pieces = len(settled)
-    of, rows, columns = (np.empty(pieces, dtype=np.int32) for _ in range(3))
+    """Return the segments that settled partners make, without narrow bridges between large ones.
+
+    Of tens of thousands of settled partners a handful are wrong, and one that connects two halves of a picture would
+    spoil everything. Where it does so for a reason, the evidence of all seams between the halves will say so.
+    """
+    settled = _trusted(settled)
+    of, rows, columns = (np.empty(len(settled), dtype=np.int32) for _ in range(3))
     count = connect(settled, of, rows, columns)
     segments = _boxed(of, rows, columns, count)
     # Partners can contradict each other: of two pieces in one place the second becomes a segment of its own.
     places = segments.corners[of] + segments.rows * segments.widths[of] + segments.columns
-    homeless = np.flatnonzero(segments.boxes[places] != np.arange(pieces))
+    homeless = np.flatnonzero(segments.boxes[places] != np.arange(len(of)))
     of[homeless] = count + np.arange(len(homeless))
     return _boxed(of, rows, columns, count + len(homeless))
+
+
+def _trusted(settled: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the settled partners, in large segments only those in a row of parallel ones.
+
+    What falls off a large segment stays together, unless that is large itself.
+    """
+    wide = np.where(_in_large_segments(settled), in_rows(settled), settled)
+    cores = _in_large_segments(wide)
+    other = np.maximum(settled, 0)
+    loose = np.where(cores | cores[other, 0], -1, settled)
+    loose = np.where(_in_large_segments(loose), wide, loose)
+    return np.where(wide >= 0, wide, loose).astype(np.int32)
+
+
+def _in_large_segments(partners: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return (pieces, 1): whether partners connect a piece to many."""
+    of, rows, columns = (np.empty(len(partners), dtype=np.int32) for _ in range(3))
+    count = connect(partners, of, rows, columns)
+    return (np.bincount(of, minlength=count) >= LARGE)[of][:, np.newaxis]
 
 
 def _boxed(of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.int32], count: int) -> Segments:
@@ -186,7 +216,7 @@ def _join(
                 ranked.codes,
                 ranked.evidence,
                 ranked.seams,
-                *_by_segment(ranked.codes, count),
+                *by_segment(ranked.codes, count),
                 segments,
                 *frame,
                 margin,
@@ -237,7 +267,7 @@ def _ranked(hypotheses: Hypotheses, evidence: NDArray[np.float64]) -> Hypotheses
 def _find_closures(hypotheses: Hypotheses, segments: Segments, threads: Threads) -> None:
     codes, evidence, closures, _ = hypotheses
     index = index_of(codes)
-    numbers = _by_segment(codes, len(segments.sizes))
+    numbers = by_segment(codes, len(segments.sizes))
     threads.run(len(codes), partial(find_closures, codes, evidence, *index, *numbers, segments, closures))
 
 
@@ -249,15 +279,6 @@ def _decoded(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         (codes >> OFFSET_BITS & offset) - NO_OFFSET,
         (codes & offset) - NO_OFFSET,
     )
-
-
-def _by_segment(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the numbers of each segment's hypotheses begin, and these numbers, in order."""
-    larger, smaller, _, _ = _decoded(codes)
-    both = np.concatenate([larger, smaller])
-    numbers = np.concatenate([np.arange(len(codes))] * 2)
-    order = np.lexsort((numbers, both))
-    return np.searchsorted(both[order], np.arange(count + 1)), numbers[order]
 
 
 def _named(segments: Segments, partners: Partners) -> Partners:
@@ -274,7 +295,7 @@ def _named(segments: Segments, partners: Partners) -> Partners:
         doubt[:, direction] = np.where(
             beside >= 0,
             np.where(other == beside, np.minimum(doubt[:, direction], JOINED), JOINED),
-            np.where(impossible, NO_PARTNER, doubt[:, direction]),
+            np.where(impossible, NO_PARTNER, np.maximum(doubt[:, direction], UNCONFIRMED)),
         )
         pieces[:, direction] = np.where(beside >= 0, beside, np.where(impossible, -1, other))
     for direction in range(4):
@@ -310,6 +331,27 @@ def connect(partners, of, rows, columns):
                     left += 1
         count += 1
     return count
+
+
+@kernel
+def in_rows(partners):
+    """The partners that are one of several pairs in a row along their seam, all of them partners."""
+    wide = np.full_like(partners, -1)
+    for piece in range(len(partners)):
+        for direction in range(4):
+            other = partners[piece, direction]
+            row = 1
+            for turn in range(2):
+                along = direction ^ 1 if turn == 0 else direction ^ 3
+                one, two = piece, other
+                while other >= 0 and row < WIDTH:
+                    one, two = partners[one, along], partners[two, along]
+                    if one < 0 or two < 0 or partners[one, direction] != two:
+                        break
+                    row += 1
+            if other >= 0 and row == WIDTH:
+                wide[piece, direction] = other
+    return wide
 
 
 @inlined
@@ -492,6 +534,25 @@ def number_of(table, known, codes, code):
     while table[slot] >= 0 and codes[table[slot]] != code:
         slot = (slot + 1) & (len(table) - 1)
     return table[slot]
+
+
+@kernel
+def by_segment(codes, count):
+    """Where the numbers of each segment's hypotheses begin, and these numbers, in order."""
+    starts = np.zeros(count + 2, np.int64)
+    for code in codes:
+        one, two, _, _ = decoded(code)
+        starts[one + 2] += 1
+        starts[two + 2] += 1
+    for segment in range(count):
+        starts[segment + 2] += starts[segment + 1]
+    numbers = np.empty(2 * len(codes), np.int64)
+    for number in range(len(codes)):
+        one, two, _, _ = decoded(codes[number])
+        for segment in (one, two):
+            numbers[starts[segment + 1]] = number
+            starts[segment + 1] += 1
+    return starts[: count + 1], numbers
 
 
 @inlined
