@@ -93,7 +93,7 @@ def test_its_cost_is_that_of_its_arrangement(result, result_of_paper):
 def test_it_knows_how_many_neighbours_are_certain(result):
     puzzle = result.puzzle
     with Threads(1) as threads:
-        buddies = find_candidates(midline_seams(puzzle), 32, threads, in_context=True).buddies
+        buddies = find_candidates(midline_seams(puzzle), 32, threads, frame=(puzzle.rows, puzzle.columns)).buddies
     grid = result.arrangement.grid
     pairs = [
         buddies[piece, direction] == naive.neighbour(grid, piece, direction)

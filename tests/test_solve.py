@@ -403,6 +403,7 @@ KERNEL_MODULES = (
     "compatibility/candidates.py",
     "compatibility/context.py",
     "compatibility/lists.py",
+    "compatibility/segments.py",
     "loops.py",
     "memory.py",
     "crossover.py",
@@ -416,8 +417,10 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
+from jigsolve.compatibility import candidates, segments
 from jigsolve.refine import rounds
 from jigsolve.samples import compressed_noise
+from tests.compatibility.test_context import noisy_blots
 from tests.puzzles import drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
@@ -435,6 +438,10 @@ results += [
         (puzzle, "midline", 1), (noise, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1), (traced, "traces", 4)
     )
 ]
+# As a large puzzle, in segments.
+candidates.SMALL_PUZZLE, segments.FEWEST_SETTLED, segments.LARGE, segments.SAMPLE = 0, 1, 8, 4
+blots = Puzzle.from_array(noisy_blots(60, noise=5), 10)
+results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """
 
@@ -466,11 +473,13 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import context, lists, loops, traces
+from jigsolve.compatibility import context, lists, loops, segments, traces
 from jigsolve.refine import anneal
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
+kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
+kernels += [segments.believe, segments.absorb]
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """
 

@@ -17,7 +17,7 @@ from .compatibility.trace_costs import BLOCK, COEFFICIENTS
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
-from .parameters import Parameters
+from .parameters import SMALL_PUZZLE, Parameters
 from .puzzle import Puzzle
 from .refine.rounds import chains_bytes
 
@@ -64,10 +64,12 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     bits = CELL_MEMORY_BITS if in_cells else 0
     # Lists as they are judged in context and before; costs that each thread remembers, and the loops that it finds.
     context = pieces * (2 * 4 * 8 * keep + 96 + threads * ((16 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
+    # Hypotheses about segments as they are proposed, in order, and with all that is known of them.
+    segments = pieces * (3 * 4 * 8 * keep + 256) if in_cells and pieces > SMALL_PUZZLE else 0
     return Need(
         pixels=2 * puzzle.pieces.nbytes,  # And the picture that they came from or go to.
         features=features,
-        candidates=max(making, products + lists, context),
+        candidates=max(making, products + lists, context, segments),
         evolve=population_bytes(parameters.population, pieces)
         + threads * workspace_bytes(pieces, puzzle.rows, puzzle.columns, bits),
         refine=chains_bytes(pieces, puzzle.columns) if parameters.effort > 0 else 0,

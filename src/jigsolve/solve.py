@@ -15,7 +15,7 @@ from .arrangement import Arrangement
 from .budget import fitted, half_of_free_memory
 from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
 from .checks import one_of, seed_number, whole_number
-from .compatibility.candidates import Compatibility, find_candidates
+from .compatibility.candidates import Compatibility, compile_segments, find_candidates
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
 from .compatibility.partners import buddied_share
@@ -229,11 +229,15 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
     """
     # Pieces that are alike need a second look, and pieces with traces of JPEG are compared by them: all have kernels.
     tiny = Puzzle.from_array(compressed_noise(), 12)
-    effort = min(1, parameters_of(preset).effort)
+    parameters = parameters_of(preset)
+    effort = min(1, parameters.effort)
     try:
         result = solve(
             tiny, preset, population=6, generations=1, effort=effort, measure=measure, candidates=2, threads=1
         )
+        if parameters.greedy == "cell":
+            with Threads(1) as pool:
+                compile_segments(MEASURES[measure or parameters.measure](tiny), (tiny.rows, tiny.columns), pool)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "

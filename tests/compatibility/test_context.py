@@ -107,7 +107,7 @@ def test_partners_in_context_are_more_and_as_right():
     features = midline_seams(Puzzle.from_array(noisy_blots(240, noise=10), 12))
     grid = np.arange(400).reshape(20, 20)
     with Threads(2) as threads:
-        before, after = (find_candidates(features, 32, threads, in_context=each) for each in (False, True))
+        before, after = (find_candidates(features, 32, threads, frame=frame) for frame in (None, (20, 20)))
     right = [
         (found.partners[grid[:, :-1], naive.RIGHT] == grid[:, 1:]).sum()
         + (found.partners[grid[:-1], naive.DOWN] == grid[1:]).sum()
@@ -134,7 +134,7 @@ def test_what_is_settled_stays(monkeypatch):
 
 def settled_of(features, count):
     with Threads(count) as threads:
-        found = find_candidates(features, 16, threads, in_context=True)
+        found = find_candidates(features, 16, threads, frame=(9, 9))
     return np.where(found.doubt.reshape(-1, 4) == SETTLED, found.partners, -1)
 
 
@@ -142,7 +142,7 @@ def settled_of(features, count):
 def test_few_pieces(pieces):
     features = random_features(np.random.default_rng(pieces), pieces)
     with Threads(2) as threads:
-        found = find_candidates(features, 8, threads, in_context=True)
+        found = find_candidates(features, 8, threads, frame=(1, pieces))
     assert found.partners.shape == (pieces, 4)
     assert (found.partners >= 0).any() == (pieces > 1)
     for piece, direction in np.argwhere(found.partners >= 0):

@@ -12,7 +12,7 @@ from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import Partners, find_partners, of_rank
-from .segments import partners_in_segments
+from .segments import join_segments, partners_in_segments
 
 # The share of the time for candidates after which the lists are found, about, and judged in context.
 LISTED, JUDGED = 0.7, 0.8
@@ -55,14 +55,15 @@ def find_candidates(
 ) -> Compatibility:
     """Find the `keep` cheapest candidates of every side, and what follows from them.
 
-    Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`) and
-    from the segments that they make (see `segments`).
+    Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
+    and, in a large puzzle, from the segments that they make (see `segments`): a small one is refined to the end anyway.
     """
     lists = find_lists(features, keep, threads, part_of(tell, 0, LISTED if frame else 1))
     partners = find_partners(lists, threads)
     if frame:
         partners = partners_in_context(features, lists, partners, threads, part_of(tell, LISTED, JUDGED))
-        partners = partners_in_segments(features, lists, partners, frame, threads)
+    if frame and len(partners.pieces) > SMALL_PUZZLE:
+        partners = partners_in_segments(features, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
     heads, head_error = _heads(features, len(partners.pieces))
     return Compatibility(
         candidates=lists.candidates,
@@ -75,6 +76,12 @@ def find_candidates(
         head_error=head_error,
         features=features,
     )
+
+
+def compile_segments(features: Features, frame: tuple[int, int], threads: Threads) -> None:
+    """Compile what only large puzzles need, with a small one."""
+    lists = find_lists(features, 2, threads)
+    join_segments(features, lists, find_partners(lists, threads), frame, 1.0, threads, part_of(None, 0, 1))
 
 
 def _fair_costs(features: Features, lists: Lists, partners: Partners) -> NDArray[np.float32]:

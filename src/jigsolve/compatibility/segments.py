@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import Features, cost_of, squared_distance
-from .lists import NOBODY, Lists
+from .lists import NOBODY, Lists, Tell
 from .partners import NO_PARTNER, Partners
 
 # Up to which level of doubt partners make the first segments, and which one those get that segments name.
@@ -32,7 +32,7 @@ MARGINS = (8.0, 6.0, 4.0, 3.0, 2.0)
 # Evidence that a hypothesis needs at least, and that one needs to be kept in mind at all.
 BELIEVABLE = 8.0
 NOTABLE = 3.0
-# How much the evidence counts that a third segment would fit both, and how much it must be to tell anything.
+# How much the evidence counts that a third segment would fit both, and by how much it must fit the first that is asked.
 CLOSURE = 0.7
 TELLING = 4.0
 # A seam never says more than this against a hypothesis: single true seams fit badly.
@@ -75,12 +75,15 @@ class Segments(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is needed to tell what a seam says: the logarithm of how much more probable it is if the pieces belong
-    together, which is `sharpness` x (what the side finds usual - cost), from either side, and never below a bound."""
+    """What is needed to tell what a seam says.
+
+    That is the logarithm of how much more probable its cost is if its pieces belong together than if not: `usual` less
+    `sharpness` times the cost, as both sides see it on average, and never below a bound.
+    """
 
     features: Features
     usual: NDArray[np.float64]
-    """(sides,): by what cost a side is left without an opinion, times the sharpness."""
+    """(sides,): the sharpness times the cost that says nothing; only of sides at which nothing is settled."""
     sharpness: float
 
 
@@ -96,18 +99,28 @@ class Hypotheses(NamedTuple):
 
 
 def partners_in_segments(
-    features: Features, lists: Lists, partners: Partners, frame: tuple[int, int], threads: Threads
+    features: Features, lists: Lists, partners: Partners, frame: tuple[int, int], threads: Threads, tell: Tell
 ) -> Partners:
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
-    pieces = len(partners.pieces)
-    settled = partners.up_to(SETTLED)
-    sharp = sharpness(lists, settled)
-    if sharp == 0 or pieces >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
+    sharp = sharpness(lists, partners.up_to(SETTLED))
+    if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
         return partners
-    segments = _first_segments(settled)
+    return join_segments(features, lists, partners, frame, sharp, threads, tell)
+
+
+def join_segments(
+    features: Features,
+    lists: Lists,
+    partners: Partners,
+    frame: tuple[int, int],
+    sharp: float,
+    threads: Threads,
+    tell: Tell,
+) -> Partners:
+    """Return the partners that segments name, if costs are as sharp as that."""
+    segments = _first_segments(partners.up_to(SETTLED))
     evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
-    segments = _join(evidence, lists.candidates, segments, frame, threads)
-    return _named(segments, partners)
+    return _named(_join(evidence, lists.candidates, segments, frame, threads, tell), partners)
 
 
 def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
@@ -186,9 +199,7 @@ def _boxed(of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.i
     return Segments(of, rows, columns, sizes, heights, widths, corners, boxes, firsts, members)
 
 
-def _usual(
-    features: Features, lists: Lists, segments: Segments, sharp: float, threads: Threads
-) -> NDArray[np.float64]:
+def _usual(features: Features, lists: Lists, segments: Segments, sharp: float, threads: Threads) -> NDArray[np.float64]:
     pieces = len(segments.of)
     sample = np.unique(np.arange(SAMPLE) * pieces // SAMPLE)
     usual = np.zeros(4 * pieces)
@@ -197,14 +208,19 @@ def _usual(
 
 
 def _join(
-    evidence: Evidence, candidates: NDArray[np.int32], segments: Segments, frame: tuple[int, int], threads: Threads
+    evidence: Evidence,
+    candidates: NDArray[np.int32],
+    segments: Segments,
+    frame: tuple[int, int],
+    threads: Threads,
+    tell: Tell,
 ) -> Segments:
     """Believe hypotheses, round by round, until none is clear."""
     count = len(segments.sizes)
     nothing = np.empty(0, dtype=np.int64)
     hypotheses = Hypotheses(nothing, np.empty(0), np.empty(0), nothing)
     changed = np.ones(count, dtype=np.bool_)
-    for margin in MARGINS:
+    for stage, margin in enumerate(MARGINS):
         joined = len(segments.of)
         hypotheses.closures[:] = -1
         while joined > len(segments.of) // PIECES_A_JOIN:
@@ -212,20 +228,13 @@ def _join(
             _find_closures(hypotheses, segments, threads)
             ranked = _ranked(hypotheses, hypotheses.evidence + CLOSURE * hypotheses.closures)
             believed = np.zeros(len(ranked.codes), dtype=np.bool_)
-            joined = believe(
-                ranked.codes,
-                ranked.evidence,
-                ranked.seams,
-                *by_segment(ranked.codes, count),
-                segments,
-                *frame,
-                margin,
-                believed,
-            )
+            starts, numbers = by_segment(ranked.codes, count)
+            joined = believe(ranked, starts, numbers, segments, frame, margin, believed)
             changed = np.zeros(count, dtype=np.bool_)
             of, rows, columns = (array.copy() for array in segments[:3])
             absorb(ranked.codes[believed], segments, of, rows, columns, changed)
             segments = _boxed(of, rows, columns, count)
+        tell((stage + 1) / len(MARGINS))
     return segments
 
 
@@ -245,7 +254,7 @@ def _considered(
     larger, smaller, _, _ = _decoded(hypotheses.codes)
     stay = np.flatnonzero(~(changed[larger] | changed[smaller]))
     codes = np.empty(count_proposals(candidates, segments, changed), dtype=np.int64)
-    codes = np.unique(codes[: propose(candidates, segments, changed, *frame, codes)])
+    codes = np.unique(codes[: propose(candidates, segments, changed, frame, codes)])
     found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
     threads.run(len(codes), partial(weigh, evidence, codes, segments, found, seams))
     new = np.flatnonzero(found >= NOTABLE)
@@ -266,9 +275,9 @@ def _ranked(hypotheses: Hypotheses, evidence: NDArray[np.float64]) -> Hypotheses
 
 def _find_closures(hypotheses: Hypotheses, segments: Segments, threads: Threads) -> None:
     codes, evidence, closures, _ = hypotheses
-    index = index_of(codes)
-    numbers = by_segment(codes, len(segments.sizes))
-    threads.run(len(codes), partial(find_closures, codes, evidence, *index, *numbers, segments, closures))
+    table, known = index_of(codes)
+    starts, numbers = by_segment(codes, len(segments.sizes))
+    threads.run(len(codes), partial(find_closures, codes, evidence, table, known, starts, numbers, segments, closures))
 
 
 def _decoded(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
@@ -440,7 +449,7 @@ def count_proposals(candidates, segments, changed):
 
 
 @kernel
-def propose(candidates, segments, changed, frame_rows, frame_columns, codes):
+def propose(candidates, segments, changed, frame, codes):
     """Note all hypotheses about segments that have changed that candidates give rise to, and return how many."""
     heights, widths = segments.heights, segments.widths
     count = 0
@@ -458,8 +467,8 @@ def propose(candidates, segments, changed, frame_rows, frame_columns, codes):
                 continue
             down, right = row - segments.rows[other], column - segments.columns[other]
             if (
-                max(heights[one], down + heights[two]) - min(0, down) <= frame_rows
-                and max(widths[one], right + widths[two]) - min(0, right) <= frame_columns
+                max(heights[one], down + heights[two]) - min(0, down) <= frame[0]
+                and max(widths[one], right + widths[two]) - min(0, right) <= frame[1]
             ):
                 codes[count] = larger_first(segments, one, two, down, right)
                 count += 1
@@ -570,7 +579,7 @@ def find_closures(codes, evidence, table, known, starts, numbers, segments, clos
 
     That is as much as it fits the worse of them.
     Only the third that fits best counts. It is looked for among the hypotheses about the segment with fewer of them,
-    which are in the order of their evidence: so the search ends where none can be better.
+    which are in the order of their evidence: so the search ends where none can be better, or where they say little.
     """
     for index in range(begin, end):
         if closures[index] >= 0:
@@ -629,12 +638,13 @@ def is_contradicted(codes, evidence, starts, numbers, segments, index, margin):
 
 
 @kernel
-def believe(codes, evidence, seams, starts, numbers, segments, frame_rows, frame_columns, margin, believed):
+def believe(hypotheses, starts, numbers, segments, frame, margin, believed):
     """Choose the hypotheses to believe, the one with most evidence first, and return how many they are.
 
     Invariant: what is believed can be true together, and a segment that is joined to a larger one is in no other: so
     all of them can be carried out at once.
     """
+    codes, evidence, _, seams = hypotheses
     count = len(segments.sizes)
     absorbed, grown = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     top, left = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -654,7 +664,7 @@ def believe(codes, evidence, seams, starts, numbers, segments, frame_rows, frame
         new_top, new_left = min(top[one], down), min(left[one], right)
         new_bottom = max(bottom[one], down + segments.heights[two])
         new_right = max(right_end[one], right + segments.widths[two])
-        fits = new_bottom - new_top <= frame_rows and new_right - new_left <= frame_columns
+        fits = new_bottom - new_top <= frame[0] and new_right - new_left <= frame[1]
         number = last[one]
         while fits and number >= 0:
             other, below, beyond = seen_from(codes[number], one)
