@@ -440,8 +440,8 @@ results += [
 ]
 # As a large puzzle, in segments.
 candidates.SMALL_PUZZLE, segments.FEWEST_SETTLED, segments.LARGE, segments.SAMPLE = 0, 1, 8, 4
-blots = Puzzle.from_array(noisy_blots(60, noise=5), 10)
-results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
+blots = Puzzle.from_array(noisy_blots(100, noise=8), 10)
+results.append(solve(blots, population=6, generations=1, threads=1, effort=0, measure="midline", candidates=8))
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """
 
