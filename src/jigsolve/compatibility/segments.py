@@ -41,9 +41,9 @@ LEAST_EVIDENCE = -4.0
 PIECES_A_JOIN = 1000
 # Pieces that say how others than the candidates fit a side.
 SAMPLE = 64
-# Sharpness that is tried (see `sharpness`), and the fewest sides it is told from.
+# Sharpness that is tried (see `sharpness`), and from how many sides it is told, at least and at most.
 SHARPNESS = np.geomspace(0.001, 1000, 121)
-FEWEST_SETTLED = 100
+FEWEST_SETTLED, MOST_SETTLED = 100, 100_000
 # How a hypothesis is written as one number: the larger segment, the smaller one, and by how many rows and columns the
 # corner of the smaller one's box lies behind the larger one's.
 OFFSET_BITS, SEGMENT_BITS = 12, 20
@@ -135,10 +135,23 @@ def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
     sides = np.flatnonzero(found.any(axis=1))
     if len(sides) < FEWEST_SETTLED:
         return 0.0
+    sides = sides[:: -(-len(sides) // MOST_SETTLED)]
     costs = lists.costs[sides].astype(np.float64)
     beyond = costs - costs[found[sides]][:, np.newaxis]  # Of all candidates beyond that of the true one.
-    chances = [-np.log(np.exp(np.minimum(-sharp * beyond, 700)).sum(axis=1)).mean() for sharp in SHARPNESS]
-    return float(SHARPNESS[int(np.argmax(chances))])
+
+    def chance(index: int) -> float:
+        """Return the mean logarithm of the chances of the partners."""
+        return float(-np.log(np.exp(np.minimum(-SHARPNESS[index] * beyond, 700)).sum(axis=1)).mean())
+
+    # It rises up to the best sharpness and falls beyond: a search by halves.
+    low, high = 0, len(SHARPNESS) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if chance(middle + 1) > chance(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return float(SHARPNESS[low])
 
 
 def _first_segments(settled: NDArray[np.int32]) -> Segments:
