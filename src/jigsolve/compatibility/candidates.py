@@ -61,9 +61,11 @@ def find_candidates(
     lists = find_lists(features, keep, threads, part_of(tell, 0, LISTED if frame else 1))
     partners = find_partners(lists, threads)
     if frame:
-        partners = partners_in_context(features, lists, partners, threads, part_of(tell, LISTED, JUDGED))
-    if frame and len(partners.pieces) > SMALL_PUZZLE:
-        partners = partners_in_segments(features, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
+        large = len(partners.pieces) > SMALL_PUZZLE
+        judging = part_of(tell, LISTED, JUDGED if large else 1)
+        partners = partners_in_context(features, lists, partners, threads, judging)
+        if large:
+            partners = partners_in_segments(features, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
     heads, head_error = _heads(features, len(partners.pieces))
     return Compatibility(
         candidates=lists.candidates,

@@ -104,6 +104,7 @@ def partners_in_segments(
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
     sharp = sharpness(lists, partners.up_to(SETTLED))
     if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
+        tell(1)
         return partners
     return join_segments(features, lists, partners, frame, sharp, threads, tell)
 
