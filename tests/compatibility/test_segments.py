@@ -249,6 +249,17 @@ def test_partners_that_contradict_each_other_make_two_segments():
     assert sorted(segments.boxes[segments.boxes >= 0]) == [0, 1, 2, 3, 4]
 
 
+def test_partners_that_wind_through_more_room_than_there_is_are_not_trusted():
+    stairs = np.full((60, 4), -1, dtype=np.int32)
+    for piece in range(59):
+        direction = piece % 2
+        stairs[piece, direction], stairs[piece + 1, direction ^ 2] = piece + 1, piece
+    segments = module._first_segments(stairs)
+    assert (segments.sizes[segments.sizes > 0] == 1).all()
+    stairs[20, 0] = stairs[21, 2] = stairs[40, 0] = stairs[41, 2] = -1
+    assert sorted(module._first_segments(stairs).sizes) == [19, 20, 21]
+
+
 def test_sharpness_is_that_of_the_chances():
     rng = np.random.default_rng(1)
     settled = np.full((2000, 4), -1, dtype=np.int32)

@@ -26,6 +26,8 @@ UNCONFIRMED = JOINED + 1
 # Pieces that make a segment large, and how many parallel pairs of partners in a row hold it together.
 LARGE = 64
 WIDTH = 4
+# A segment whose box has more than so many places for each piece of the puzzle is none.
+MOST_ROOM = 4
 # By how much more evidence than all that contradicts it a hypothesis is believed, in natural logarithms: first the
 # clearest ones. What several seams say is not independent, so this grows with the root of half their number.
 MARGINS = (8.0, 6.0, 4.0, 3.0, 2.0)
@@ -162,14 +164,34 @@ def _first_segments(settled: NDArray[np.int32]) -> Segments:
     spoil everything. Where it does so for a reason, the evidence of all seams between the halves will say so.
     """
     settled = _trusted(settled)
-    of, rows, columns = (np.empty(len(settled), dtype=np.int32) for _ in range(3))
+    pieces = len(settled)
+    of, rows, columns = (np.empty(pieces, dtype=np.int32) for _ in range(3))
     count = connect(settled, of, rows, columns)
-    segments = _boxed(of, rows, columns, count)
+    # Partners that wind through more room than there is are not right, and their box would take all memory.
+    _, heights = _extents(of, rows, count)
+    _, widths = _extents(of, columns, count)
+    count = _set_apart(of, np.flatnonzero((heights * widths > MOST_ROOM * pieces)[of]), count)
     # Partners can contradict each other: of two pieces in one place the second becomes a segment of its own.
+    segments = _boxed(of, rows, columns, count)
     places = segments.corners[of] + segments.rows * segments.widths[of] + segments.columns
-    homeless = np.flatnonzero(segments.boxes[places] != np.arange(len(of)))
-    of[homeless] = count + np.arange(len(homeless))
-    return _boxed(of, rows, columns, count + len(homeless))
+    count = _set_apart(of, np.flatnonzero(segments.boxes[places] != np.arange(pieces)), count)
+    return _boxed(of, rows, columns, count)
+
+
+def _set_apart(of: NDArray[np.int32], pieces: NDArray[np.intp], count: int) -> int:
+    """Make each of these pieces a segment of its own, and return how many segments there are then."""
+    of[pieces] = count + np.arange(len(pieces))
+    return count + len(pieces)
+
+
+def _extents(
+    of: NDArray[np.int32], places: NDArray[np.int32], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where segments begin along one axis, and how long they are there; those without pieces have no length."""
+    low, high = np.full(count, np.iinfo(np.int32).max, np.int64), np.full(count, np.iinfo(np.int32).min, np.int64)
+    np.minimum.at(low, of, places)
+    np.maximum.at(high, of, places)
+    return low, np.maximum(high - low + 1, 0)
 
 
 def _trusted(settled: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -195,13 +217,8 @@ def _in_large_segments(partners: NDArray[np.int32]) -> NDArray[np.bool_]:
 def _boxed(of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.int32], count: int) -> Segments:
     """Lay segments out in boxes, given where their pieces lie relative to each other."""
     sizes = np.bincount(of, minlength=count)
-    spans = []
-    for places in (rows, columns):
-        low, high = np.full(count, np.iinfo(np.int32).max, np.int64), np.full(count, np.iinfo(np.int32).min, np.int64)
-        np.minimum.at(low, of, places)
-        np.maximum.at(high, of, places)
-        spans.append((low, np.where(sizes > 0, high - low + 1, 0)))
-    (top, heights), (left, widths) = spans
+    top, heights = _extents(of, rows, count)
+    left, widths = _extents(of, columns, count)
     rows, columns = (rows - top[of]).astype(np.int32), (columns - left[of]).astype(np.int32)
     areas = heights * widths
     corners = np.cumsum(areas) - areas
