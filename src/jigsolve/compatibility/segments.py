@@ -537,8 +537,9 @@ def weigh(evidence, codes, segments, found, seams, begin, end):
 
 @inlined
 def scattered(code):
-    """A number that looks random, by which a code is looked up."""
-    return np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24))
+    """A number that looks random, by which a code is looked up: all its bits count, the segments' too."""
+    mixed = np.uint64(code) ^ (np.uint64(code) >> np.uint64(32))
+    return np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24))
 
 
 @kernel
@@ -624,9 +625,10 @@ def find_closures(codes, evidence, table, known, starts, numbers, segments, clos
             if evidence[number] <= max(best, TELLING):
                 break
             third, below, beyond = seen_from(codes[number], one)
-            if third == two:
+            below, beyond = below - down, beyond - right
+            if third == two or max(abs(below), abs(beyond)) >= NO_OFFSET:
                 continue
-            other = number_of(table, known, codes, larger_first(segments, two, third, below - down, beyond - right))
+            other = number_of(table, known, codes, larger_first(segments, two, third, below, beyond))
             if other >= 0:
                 best = max(best, min(evidence[number], evidence[other]))
         closures[index] = best
