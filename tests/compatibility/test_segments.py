@@ -5,7 +5,6 @@ import pytest
 
 from jigsolve import Puzzle
 from jigsolve.compatibility import segments as module
-from jigsolve.compatibility.candidates import compile_segments
 from jigsolve.compatibility.context import partners_in_context
 from jigsolve.compatibility.lists import NOBODY, Lists, find_lists
 from jigsolve.compatibility.partners import NO_PARTNER, Partners, find_partners
@@ -21,8 +20,10 @@ from jigsolve.compatibility.segments import (
     absorb,
     believe,
     by_segment,
+    decoded,
     find_closures,
     index_of,
+    join_segments,
     larger_first,
     number_of,
     partners_in_segments,
@@ -71,7 +72,7 @@ def drawn_codes(rng, segments, count):
 
 
 def meaning(code):
-    return tuple(int(part[0]) for part in module._decoded(np.array([code])))
+    return tuple(int(part) for part in decoded(np.int64(code)))
 
 
 def moved(shape, down, right):
@@ -106,13 +107,7 @@ def test_evidence_is_that_of_all_seams_between_two_segments(seed):
                     said.append(np.mean([max(one - cost, LEAST_EVIDENCE) for one in usual]))
         assert count == len(said)
         assert total == pytest.approx(sum(said), rel=1e-6)
-
-
-def test_evidence_is_seen():
-    found = [
-        (evidence > 0).sum() for evidence in (drawn_evidence(np.random.default_rng(seed))[1] for seed in range(10))
-    ]
-    assert min(found) > 0
+    assert (seams[found > 0] > 1).any()
 
 
 def drawn_evidence(rng, count=9):
@@ -231,10 +226,8 @@ def test_a_bridge_between_halves_is_not_trusted():
 
 
 def test_what_hangs_on_a_large_segment_stays_together():
-    partners = np.concatenate(
-        [grid_partners(10, 10), np.where(grid_partners(2, 2) >= 0, grid_partners(2, 2) + 100, -1)]
-    )
-    partners = partners.astype(np.int32)
+    small = grid_partners(2, 2)
+    partners = np.concatenate([grid_partners(10, 10), np.where(small >= 0, small + 100, -1)]).astype(np.int32)
     partners[99, 1], partners[100, 3] = 100, 99
     assert sorted(module._first_segments(partners).sizes) == [4, 100]
 
@@ -340,6 +333,13 @@ def test_little_is_settled_and_nothing_changes():
     assert before is after
 
 
-def test_few_pieces_can_be_compiled_with():
+@pytest.mark.parametrize("pieces", [2, 3, 6])
+def test_few_pieces(pieces):
+    features = random_features(np.random.default_rng(1), pieces)
     with Threads(1) as threads:
-        compile_segments(random_features(np.random.default_rng(1), 6), (2, 3), threads)
+        lists = find_lists(features, 2, threads)
+        partners = find_partners(lists, threads)
+        found = join_segments(features, lists, partners, (1, pieces), 1.0, threads, lambda share: None)
+    assert found.pieces.shape == (pieces, 4)
+    for piece, direction in np.argwhere(found.pieces >= 0):
+        assert found.pieces[found.pieces[piece, direction], direction ^ 2] == piece

@@ -282,8 +282,7 @@ def _considered(
 
     They are in the order of their evidence.
     """
-    larger, smaller, _, _ = _decoded(hypotheses.codes)
-    stay = np.flatnonzero(~(changed[larger] | changed[smaller]))
+    stay = np.flatnonzero(are_untouched(hypotheses.codes, changed))
     codes = np.empty(count_proposals(candidates, segments, changed), dtype=np.int64)
     codes = np.unique(codes[: propose(candidates, segments, changed, frame, codes)])
     found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
@@ -309,16 +308,6 @@ def _find_closures(hypotheses: Hypotheses, segments: Segments, threads: Threads)
     table, known = index_of(codes)
     starts, numbers = by_segment(codes, len(segments.sizes))
     threads.run(len(codes), partial(find_closures, codes, evidence, table, known, starts, numbers, segments, closures))
-
-
-def _decoded(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    offset, segment = (1 << OFFSET_BITS) - 1, (1 << SEGMENT_BITS) - 1
-    return (
-        codes >> (2 * OFFSET_BITS + SEGMENT_BITS),
-        codes >> (2 * OFFSET_BITS) & segment,
-        (codes >> OFFSET_BITS & offset) - NO_OFFSET,
-        (codes & offset) - NO_OFFSET,
-    )
 
 
 def _named(segments: Segments, partners: Partners) -> Partners:
@@ -464,6 +453,16 @@ def decoded(code):
         (code >> OFFSET_BITS & offset) - NO_OFFSET,
         (code & offset) - NO_OFFSET,
     )
+
+
+@kernel
+def are_untouched(codes, changed):
+    """Whether neither segment of a hypothesis has changed, for each."""
+    untouched = np.empty(len(codes), np.bool_)
+    for index in range(len(codes)):
+        larger, smaller, _, _ = decoded(codes[index])
+        untouched[index] = not (changed[larger] or changed[smaller])
+    return untouched
 
 
 @kernel
