@@ -410,7 +410,8 @@ def find_usual(features, lists, segments, sharp, sample, usual, begin, end):
     """Find what the exposed ones of the sides begin .. end-1 find usual.
 
     That is the logarithm of the mean of exp(-sharp * cost) over all pieces, with the sign changed: over the candidates,
-    and for the others over those of the sample that are no candidates.
+    and for the others over those of the sample that are dearer than the last candidate. Where many fit a side exactly
+    as well as that one, as among pieces of one colour, these are left out, and seams seem to say more than they do.
     """
     candidates, costs = lists
     last = candidates.shape[1] - 1
