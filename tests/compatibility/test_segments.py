@@ -13,6 +13,7 @@ from jigsolve.compatibility.segments import (
     BELIEVABLE,
     JOINED,
     LEAST_EVIDENCE,
+    SAID_AGAIN,
     TELLING,
     UNCONFIRMED,
     Evidence,
@@ -22,6 +23,7 @@ from jigsolve.compatibility.segments import (
     by_segment,
     decoded,
     find_closures,
+    find_usual,
     index_of,
     join_segments,
     larger_first,
@@ -106,7 +108,7 @@ def test_evidence_is_that_of_all_seams_between_two_segments(seed):
                     usual = [evidence.usual[4 * piece + direction], evidence.usual[4 * other + (direction ^ 2)]]
                     said.append(np.mean([max(one - cost, LEAST_EVIDENCE) for one in usual]))
         assert count == len(said)
-        assert total == pytest.approx(sum(said), rel=1e-6)
+        assert total == pytest.approx(sum(said) - SAID_AGAIN * max(len(said) - 1, 0), rel=1e-6)
     assert (seams[found > 0] > 1).any()
 
 
@@ -267,6 +269,24 @@ def test_sharpness_is_that_of_the_chances():
     assert sharpness(Lists(candidates, costs), np.full_like(settled, -1)) == 0
 
 
+def test_usual_is_the_mean_over_all_pieces():
+    rng = np.random.default_rng(3)
+    features = random_features(rng, 40)
+    features[4 * rng.permutation(40)[:20, np.newaxis] + np.arange(4)] = 0  # Pieces of one colour.
+    with Threads(1) as threads:
+        lists = find_lists(features, 5, threads)
+    costs = costs_of(features)
+    alone = module._boxed(np.arange(40, dtype=np.int32), np.zeros(40, np.int32), np.zeros(40, np.int32), 40)
+    usual, sharp = np.empty(160), 5 / costs.max()
+    find_usual(features, lists, alone, sharp, np.arange(40), usual, 0, 160)
+    for piece in range(40):
+        for direction in range(4):
+            others = np.delete(costs[piece, direction], piece)
+            expected = -np.log(np.exp(-sharp * others).sum() / 40)
+            assert usual[4 * piece + direction] == pytest.approx(expected, abs=1e-4)
+    assert np.ptp(usual) > 0.3
+
+
 def found_in(features, frame, count):
     """The partners in context, and those in segments."""
     with Threads(count) as threads:
@@ -287,8 +307,9 @@ def test_segments_name_more_partners_and_hardly_a_wrong_one():
     ]
     assert right[1] > 1.5 * right[0] > 350
     assert right[1] >= 0.99 * (named[1] >= 0).sum() / 2
-    for piece, direction in np.argwhere(after.pieces >= 0):
-        assert after.pieces[after.pieces[piece, direction], direction ^ 2] == piece
+    for partners in (after.pieces, after.buddies):
+        for piece, direction in np.argwhere(partners >= 0):
+            assert partners[partners[piece, direction], direction ^ 2] == piece
     assert ((after.doubt < NO_PARTNER) == (after.pieces.ravel() >= 0)).all()
     assert told == sorted(told)
     assert told[-1] == 1

@@ -39,6 +39,8 @@ CLOSURE = 0.7
 TELLING = 4.0
 # A seam never says more than this against a hypothesis: single true seams fit badly.
 LEAST_EVIDENCE = -4.0
+# Part of what a seam says is that two segments are of one area, and the other seams between them say that again.
+SAID_AGAIN = 1.5
 # Rounds of a margin end when one joins less than a pair for so many pieces.
 PIECES_A_JOIN = 1000
 # Pieces that say how others than the candidates fit a side.
@@ -313,7 +315,7 @@ def _find_closures(hypotheses: Hypotheses, segments: Segments, threads: Threads)
 def _named(segments: Segments, partners: Partners) -> Partners:
     """Return the partners as they lie in segments, and elsewhere as they were, as far as segments allow."""
     pieces, doubt = partners.pieces.copy(), partners.doubt.reshape(-1, 4).copy()
-    of, own = segments.of, np.arange(len(segments.of))
+    of = segments.of
     for direction, (down, right) in enumerate(((0, 1), (1, 0), (0, -1), (-1, 0))):
         rows, columns = segments.rows + down, segments.columns + right
         inside = (rows >= 0) & (columns >= 0) & (rows < segments.heights[of]) & (columns < segments.widths[of])
@@ -327,12 +329,18 @@ def _named(segments: Segments, partners: Partners) -> Partners:
             np.where(impossible, NO_PARTNER, np.maximum(doubt[:, direction], UNCONFIRMED)),
         )
         pieces[:, direction] = np.where(beside >= 0, beside, np.where(impossible, -1, other))
-    for direction in range(4):
-        other = pieces[:, direction]
-        left_alone = (other >= 0) & (pieces[other, direction ^ 2] != own)
-        doubt[left_alone, direction], pieces[left_alone, direction] = NO_PARTNER, -1
+    left_alone = ~_mutual(pieces)
+    doubt[left_alone & (pieces >= 0)], pieces[left_alone] = NO_PARTNER, -1
     buddies = np.where(doubt <= JOINED, pieces, partners.buddies)
+    buddies[~_mutual(buddies)] = -1
     return Partners(buddies.astype(np.int32), pieces.astype(np.int32), np.ascontiguousarray(doubt.ravel()))
+
+
+def _mutual(partners: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return (pieces, 4): whether there is a partner at a side, whose partner it is in turn."""
+    direction = np.arange(4)
+    in_turn = partners[partners, direction ^ 2] == np.arange(len(partners))[:, np.newaxis]
+    return (partners >= 0) & in_turn
 
 
 @kernel
@@ -405,13 +413,22 @@ def is_exposed(segments, side):
     return piece_at(segments, np.int64(segments.of[side >> 2]), row, column) < 0
 
 
+@inlined
+def is_listed(candidates, other):
+    """Whether a side is one of the candidates."""
+    for candidate in candidates:
+        if candidate == other:
+            return True
+    return False
+
+
 @kernel
 def find_usual(features, lists, segments, sharp, sample, usual, begin, end):
     """Find what the exposed ones of the sides begin .. end-1 find usual.
 
     That is the logarithm of the mean of exp(-sharp * cost) over all pieces, with the sign changed: over the candidates,
-    and for the others over those of the sample that are dearer than the last candidate. Where many fit a side exactly
-    as well as that one, as among pieces of one colour, these are left out, and seams seem to say more than they do.
+    and for the others over those of the sample. Some of these can fit as well as the last candidate, as among pieces of
+    one colour, or better, for the measure that candidates are chosen by is not that of the costs in all.
     """
     candidates, costs = lists
     last = candidates.shape[1] - 1
@@ -427,10 +444,10 @@ def find_usual(features, lists, segments, sharp, sample, usual, begin, end):
         if candidates[side, last] >= 0:
             others = 0.0
             for piece in sample:
-                if piece != side >> 2:
-                    cost = cost_of(features, squared_distance(features, side, 4 * piece + (side & 3 ^ 2)))
-                    if cost > costs[side, last]:
-                        others += np.exp(-sharp * (cost - first))
+                other = 4 * piece + (side & 3 ^ 2)
+                cost = cost_of(features, squared_distance(features, side, other))
+                if piece != side >> 2 and (cost > costs[side, last] or not is_listed(candidates[side], other)):
+                    others += np.exp(-sharp * (cost - first))
             total += others * pieces / len(sample)
         usual[side] = np.log(pieces / total) + sharp * first
 
@@ -516,7 +533,10 @@ def said_by(evidence, side, other):
 
 @kernel
 def weigh(evidence, codes, segments, found, seams, begin, end):
-    """Find the evidence of the hypotheses begin .. end-1 and their seams; none where pieces would lie in one place."""
+    """Find the evidence of the hypotheses begin .. end-1 and their seams; none where pieces would lie in one place.
+
+    The first seam counts in full, each further one less what it says again.
+    """
     for index in range(begin, end):
         larger, smaller, down, right = decoded(codes[index])
         total = 0.0
@@ -532,7 +552,7 @@ def weigh(evidence, codes, segments, found, seams, begin, end):
                 if other >= 0:
                     total += said_by(evidence, 4 * piece + direction, 4 * other + (direction ^ 2))
                     count += 1
-        found[index], seams[index] = total, count
+        found[index], seams[index] = total - SAID_AGAIN * max(count - 1, 0), count
 
 
 @inlined
