@@ -416,10 +416,10 @@ def is_exposed(segments, side):
 @inlined
 def is_listed(candidates, other):
     """Whether a side is one of the candidates."""
+    found = False
     for candidate in candidates:
-        if candidate == other:
-            return True
-    return False
+        found |= candidate == other
+    return found
 
 
 @kernel
