@@ -88,9 +88,10 @@ def test_lines_come_now_and_then_and_at_the_end(capsys, clock):
 
 def test_candidates_that_take_long_are_told_of_now_and_then(capsys, clock):
     with Display(quiet=False).generations(HUNDRED, 90_000) as shown:
-        for share in (0.1, 0.25, 0.3, 0.5, 1.0):
-            clock.now += 1.5
+        clock.now += 60  # Before the first share is told: no part of what is estimated.
+        for share in (0.0, 0.005, 0.25, 0.3, 0.5, 1.0):
             shown.prepare(share)
+            clock.now += 1.5
         clock.now += 2.5
         shown.show(progress(0))
     assert capsys.readouterr().err.splitlines() == [
@@ -254,6 +255,7 @@ def test_a_terminal_shows_how_far_the_candidates_are(monkeypatch, capsys, clock)
     display = Display(quiet=False)
     display.console = Console(stderr=True, force_terminal=True, highlight=False, no_color=True)
     with display.generations(HUNDRED, 4) as shown:
+        shown.prepare(0.0)
         clock.now += 3.0
         shown.prepare(0.25)
         shown._progress.refresh()

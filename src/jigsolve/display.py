@@ -24,6 +24,8 @@ LINE_SECONDS = 2.0
 PATIENCE_SECONDS = 1.0
 # From here on a time is told in minutes, and in hours.
 LONG_SECONDS, LONG_MINUTES = 300, 120
+# The part of the candidates from which the time for the rest can be told.
+TELLING_SHARE = 0.01
 # Generations that the time left is estimated from.
 RECENT = 5
 
@@ -188,15 +190,20 @@ class _Words:
         self._max_seconds = max_seconds
         # The first generations take several times as long as the rest: only the last few count.
         self._ends: deque[float] = deque(maxlen=RECENT + 1)
-        self._began = monotonic()
+        self._first_prepared: tuple[float, float] | None = None
         self._evolved = max((generation.number for generation in past if generation.stage == EVOLVE), default=0)
 
     def until_prepared(self, share: float) -> str:
         """Return the time until all candidates are found, which is empty while there is no telling."""
-        spent = monotonic() - self._began
-        if spent < LINE_SECONDS or share <= 0:
+        now = monotonic()
+        if self._first_prepared is None:
+            # What came before, as describing the sides, is not part of the share: the clock of that begins here.
+            self._first_prepared = now, share
+        first, already = self._first_prepared
+        if now - first < LINE_SECONDS or share < already + TELLING_SHARE:
             return ""
-        return f"about {in_words(spent * (1 - share) / share)} until evolution begins"
+        left = (now - first) * (1 - share) / (share - already)
+        return f"about {in_words(left)} until evolution begins"
 
     def about(self, generation: Generation) -> tuple[str, str, str]:
         """Return the count, the details and the time left, which is empty while there is no telling."""
