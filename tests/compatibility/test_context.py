@@ -92,9 +92,9 @@ def test_a_seam_is_as_long_as_both_have_partners():
     assert cost_beside(6, 7) == costs[6, 0, 7]  # 7 has no partners.
 
 
-def noisy_blots(size, noise):
+def noisy_blots(size, noise, seed=3):
     """Soft blots of colour under noise that hides most of what single seams say."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seed)
     blots = rng.normal(size=(size, size, 3))
     bell = np.exp(-(np.arange(-12, 13) ** 2) / 4.5)
     for axis in (0, 1):

@@ -17,6 +17,7 @@ from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import Features, cost_of, squared_distance
 from .lists import NOBODY, Lists, Tell
+from .packing import pack
 from .partners import NO_PARTNER, Partners
 
 # Up to which level of doubt partners make the first segments, and which one those get that segments name.
@@ -125,7 +126,8 @@ def join_segments(
     """Return the partners that segments name, if costs are as sharp as that."""
     segments = _first_segments(partners.up_to(SETTLED))
     evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
-    return _named(_join(evidence, lists.candidates, segments, frame, threads, tell), partners)
+    segments = _join(evidence, lists.candidates, segments, frame, threads, tell)
+    return _named(_packed(segments, frame), partners)
 
 
 def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
@@ -269,6 +271,17 @@ def _join(
             segments = _boxed(of, rows, columns, count)
         tell((stage + 1) / len(MARGINS))
     return segments
+
+
+def _packed(segments: Segments, frame: tuple[int, int]) -> Segments:
+    """Return the segments with those that are pictures of their own as one, if there are several."""
+    of, rows, columns = (array.copy() for array in segments[:3])
+    packed = pack(of, rows, columns, segments.sizes, frame)
+    if packed is None:
+        return segments
+    pieces, rows_there, columns_there = packed
+    of[pieces], rows[pieces], columns[pieces] = len(segments.sizes), rows_there, columns_there
+    return _boxed(of, rows, columns, len(segments.sizes) + 1)
 
 
 def _considered(
