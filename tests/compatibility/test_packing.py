@@ -62,7 +62,7 @@ def test_a_picture_without_room_is_left_out():
     [
         [rectangle(20, 16)],
         [rectangle(9, 16), rectangle(9, 16)],  # Two parts of one picture, with a sky between them.
-        [rectangle(10, 8), rectangle(10, 8), rectangle(2, 2)],
+        [rectangle(10, 8), rectangle(10, 8), rectangle(10, 8), rectangle(2, 2)],
         [rectangle(10, 8) - rectangle(6, 6)] * 4,
     ],
     ids=["one", "halves", "little is known", "full of holes"],

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 PIECES_A_PICTURE = 64
 FILLED = 0.75
 MOST_OF_FRAME = 0.7
-# What all pictures take of the frame together, at least: with less of it known, there is no telling how they lie.
-MOST_KNOWN = 0.6
+# What all pictures take of the frame together, at least. Where it is less, they may be parts of one picture, with what
+# is hard to tell between them.
+MOST_KNOWN = 0.8
 # A line belongs to a picture's box if it has so much of what lines usually have, and is an edge of the picture if it is
 # as complete as that: a box ends elsewhere too, where a sky begins.
 IN_BOX = 0.5
