@@ -26,6 +26,7 @@ from .genetic.population import cost_of_grid
 from .history import EVOLVE, REFINE, Generation
 from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
+from .refine.patches import compile_patches
 from .refine.rounds import Refinement, RoundStart, refine
 from .result import Result
 from .samples import compressed_noise
@@ -237,7 +238,9 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
         )
         if parameters.greedy == "cell":
             with Threads(1) as pool:
-                compile_segments(MEASURES[measure or parameters.measure](tiny), (tiny.rows, tiny.columns), pool)
+                features = MEASURES[measure or parameters.measure](tiny)
+                compile_segments(features, (tiny.rows, tiny.columns), pool)
+                compile_patches(find_candidates(features, 2, pool), tiny.columns, pool)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "

@@ -1,7 +1,8 @@
-"""Rounds of annealing: several chains from the best arrangement, over and over, until longer ones bring nothing.
+"""Rounds of refinement: what is in question is rearranged by belief, and annealed, until longer rounds bring nothing.
 
-After a round the chains are merged: of every region, the cheapest version that any of them found. So chains that mend
-different regions do not compete, and what one spoils elsewhere does no harm.
+In a round of annealing several chains start from the best arrangement. After it they are merged: of every region, the
+cheapest version that any of them found. So chains that mend different regions do not compete, and what one spoils
+elsewhere does no harm. What is rearranged by belief is merged in the same way.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,12 @@ from ..genetic.population import cost_of_grid
 from ..threads import Threads
 from .anneal import Chain, anneal, copy_grid, new_chain
 from .merge import merge
+from .patches import rearranged, sharpness_of_patches
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
+# The rounds in which patches are rearranged by belief: before annealing, and when it has mended what was broken.
+REARRANGED = (1, 3)
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
 # doubles them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
@@ -85,10 +89,20 @@ def refine(
     unit = cost_unit(compatibility)
     number, moves_per_doubt, moves_in_all = start.rounds, start.moves_per_doubt, start.moves_in_all
     most, most_in_all = most_moves(len(best), effort)
-    while moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all and unit > 0:
+    sharp = sharpness_of_patches(compatibility)
+    while unit > 0:
         start = RoundStart(number, moves_per_doubt, moves_in_all, best)
         number += 1
         before = cost
+        if number in REARRANGED:
+            if sharp > 0:
+                grid = rearranged(compatibility, best.reshape(-1, columns), sharp, threads).ravel()
+                best = _merged(compatibility, columns, best, [grid])
+                cost = cost_of_grid(features, columns, best)
+                yield Refinement(best, cost, cost_of_grid(features, columns, grid), number, start)
+            continue
+        if moves_per_doubt > LAST_MOVES * 2**effort or moves_in_all >= most_in_all:
+            return
         chains = _new_chains(compatibility, columns, best, seed, number)
         doubts = int(chains[0].doubts.number[0])
         if doubts == 0:

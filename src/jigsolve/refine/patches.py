@@ -1,0 +1,275 @@
+"""Patches: rectangles of pieces that are right in themselves are put where they belong, by belief.
+
+What is wrong in a sky after all else is not single pieces. In a picture that was a JPEG file seams through its blocks
+are sure, and those along their borders are not: so what lies in a wrong place is a rectangle of pieces that is right in
+itself, as large as a multiple of the blocks. Which cells of their lattice are in doubt is known, and what lies around
+these is right. What belongs there is told by beliefs that spread from the surroundings (see `beliefs`). Where doubts
+have no such lattice, each piece is a patch.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..compatibility.candidates import Compatibility
+from ..compatibility.costs import cost_of, squared_distance
+from ..compatibility.lists import Lists
+from ..compatibility.partners import Partners
+from ..compatibility.segments import SETTLED, sharpness
+from ..threads import Threads
+from .beliefs import LEAST, Region, fill_likelihoods, settle, swap_down
+
+# The sizes of patches that are tried along an axis, and the share of all doubts that lie on the borders of patches of
+# the right size.
+SIZES = (2, 4)
+ON_BORDERS = 0.75
+# Cells so far from a doubt are in question, too.
+NEAR = 2
+# What lies together beyond doubt is trusted if it has this part of all cells.
+TRUSTED_PART = 16
+# How much less sharp seams of patches in question are than those of settled partners.
+DULLNESS = 0.33
+# A region of more cells than this is left alone, as all pairs of its patches are compared.
+MOST_CELLS = 2500
+
+
+class Lattice(NamedTuple):
+    """Where patches begin, and the end of the last one, along both axes."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def in_cells(self, pieces: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which cells have one of these pieces."""
+        by_row = np.logical_or.reduceat(pieces, self.rows[:-1], axis=0)
+        return np.logical_or.reduceat(by_row, self.columns[:-1], axis=1)
+
+    def in_pieces(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which pieces lie in one of these cells."""
+        return np.repeat(np.repeat(cells, np.diff(self.rows), axis=0), np.diff(self.columns), axis=1)
+
+
+def sharpness_of_patches(compatibility: Compatibility) -> float:
+    """Return how sharp the seams of patches in question are (see `segments.sharpness`); zero if nothing tells."""
+    lists = Lists(compatibility.candidates, compatibility.costs)
+    settled = Partners(compatibility.buddies, compatibility.partners, compatibility.doubt).up_to(SETTLED)
+    return DULLNESS * sharpness(lists, settled)
+
+
+def rearranged(
+    compatibility: Compatibility, grid: NDArray[np.int32], sharp: float, threads: Threads
+) -> NDArray[np.int32]:
+    """Return a grid of pieces, (rows, columns), with the patches in question where they belong by belief.
+
+    It may well cost more than before. Patches cut off by the frame are of other sizes; they follow, size by size.
+    """
+    doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
+    find_doubted(compatibility.features, compatibility.fair_costs, grid, doubted)
+    beside, below = doubted
+    lattice = Lattice(_borders(below, 0), _borders(beside, 1))
+    at_doubts = beside | below
+    at_doubts[:, 1:] |= beside[:, :-1]
+    at_doubts[1:] |= below[:-1]
+    question = in_question(lattice.in_cells(at_doubts))
+    grid = grid.copy()
+    # What is in question says nothing, until it has been told.
+    known = np.where(lattice.in_pieces(question), np.int32(-1), grid)
+    heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
+    for height in np.unique(heights)[::-1]:
+        for width in np.unique(widths)[::-1]:
+            cells = question & (heights == height)[:, np.newaxis] & (widths == width)
+            if 1 < cells.sum() <= MOST_CELLS:
+                _rearrange(compatibility, lattice, cells, grid, known, sharp, threads)
+            told = lattice.in_pieces(cells)
+            known[told] = grid[told]
+    return grid
+
+
+def compile_patches(compatibility: Compatibility, columns: int, threads: Threads) -> None:
+    """Compile what only puzzles need of which something is in question, with one in which a corner is."""
+    fair = np.full_like(compatibility.fair_costs, np.inf)
+    fair[:4] = -1
+    grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
+    rearranged(compatibility._replace(fair_costs=fair), grid, 1.0, threads)
+
+
+def patches_bytes(pieces: int) -> int:
+    """Return what rearranging takes at most: likelihoods, messages, and what is left of them, and costs."""
+    return 16 * 4 * min(pieces, MOST_CELLS) ** 2
+
+
+def _borders(doubted: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
+    """Return the lattice along an axis, given the pieces with a doubted seam behind them there."""
+    length = doubted.shape[axis]
+    doubts = doubted.sum(axis=1 - axis)[:-1]
+    for size in SIZES:
+        by_place = np.bincount(np.arange(1, length) % size, weights=doubts, minlength=size)
+        if by_place.max() >= ON_BORDERS * doubts.sum() > 0:
+            inner = np.arange(int(by_place.argmax()) or size, length, size)
+            return np.concatenate([[0], inner, [length]])
+    return np.arange(length + 1)
+
+
+def in_question(doubtful: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the cells near those in doubt, and those that are cut off from the large parts beyond doubt."""
+    near = doubtful.copy()
+    for _ in range(NEAR):
+        wider = near.copy()
+        wider[1:] |= near[:-1]
+        wider[:-1] |= near[1:]
+        wider[:, 1:] |= near[:, :-1]
+        wider[:, :-1] |= near[:, 1:]
+        near = wider
+    parts = label(near)
+    sizes = np.bincount(parts.ravel() + 1)
+    sizes[0] = 0
+    trusted = (sizes * TRUSTED_PART >= parts.size) | ((sizes == sizes.max()) & (sizes > 0))
+    return ~trusted[parts + 1]
+
+
+def _rearrange(
+    compatibility: Compatibility,
+    lattice: Lattice,
+    cells: NDArray[np.bool_],
+    grid: NDArray[np.int32],
+    known: NDArray[np.int32],
+    sharp: float,
+    threads: Threads,
+) -> None:
+    """Rearrange the patches in some cells, all of one size, in `grid`."""
+    rows, columns = np.nonzero(cells)
+    count = len(rows)
+    tops, lefts = lattice.rows[rows], lattice.columns[columns]
+    height, width = lattice.rows[rows[0] + 1] - tops[0], lattice.columns[columns[0] + 1] - lefts[0]
+    down, right = np.mgrid[:height, :width]
+    places = (tops[:, np.newaxis, np.newaxis] + down, lefts[:, np.newaxis, np.newaxis] + right)
+    patches = grid[places]
+    costs = np.empty((2, count, count), dtype=np.float32)
+    threads.run(count, partial(fill_costs, compatibility.features, patches, costs))
+    region = Region(
+        _neighbours(cells, rows, columns),
+        (rows + columns) % 2,
+        np.empty((4, count, count), dtype=np.float32),
+        np.ones((4, count, count), dtype=np.float32),
+        np.zeros(count, dtype=np.bool_),
+    )
+    fill_likelihoods(costs, sharp, region.likelihoods)
+    around = np.pad(known, 1, constant_values=-1)
+    corners = np.stack([tops, lefts], axis=1)
+    outside = np.zeros((count, count), dtype=np.float32)
+    listen = partial(hear, compatibility.features, around, corners, patches, sharp, outside)
+    threads.run(count, partial(listen, region.messages, region.informed))
+    units = settle(region, threads)
+    # Where nothing is known what lies there stays, or else what is left.
+    kept = np.flatnonzero(units < 0)
+    kept = kept[~np.isin(kept, units)]
+    units[kept] = kept
+    units[units < 0] = np.setdiff1d(np.arange(count), units)
+    swap_down(costs, outside, region.neighbours, units)
+    grid[places] = patches[units]
+
+
+def _neighbours(cells: NDArray[np.bool_], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.int64]:
+    numbers = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, dtype=np.int64)
+    numbers[rows + 1, columns + 1] = np.arange(len(rows))
+    beside = ((1, 2), (2, 1), (1, 0), (0, 1))
+    return np.stack([numbers[rows + down, columns + right] for down, right in beside], axis=1)
+
+
+@kernel
+def find_doubted(features, fair_costs, grid, doubted):
+    """Mark the pieces of a grid that have a doubted seam to the right, and below."""
+    rows, columns = grid.shape
+    for row in range(rows):
+        for column in range(columns):
+            for direction in range(2):
+                if (column if direction == 0 else row) + 1 < (columns if direction == 0 else rows):
+                    piece = np.int64(grid[row, column])
+                    other = np.int64(grid[row, column + 1] if direction == 0 else grid[row + 1, column])
+                    cost = np.float32(cost_of_pair(features, piece, direction, other))
+                    fair = min(fair_costs[4 * piece + direction], fair_costs[4 * other + direction + 2])
+                    doubted[direction, row, column] = cost > fair
+
+
+@kernel
+def label(near):
+    """Number the connected parts of what is not near, from 0; -1 elsewhere."""
+    rows, columns = near.shape
+    parts = np.full((rows, columns), -1, np.int64)
+    stack = np.empty(rows * columns, np.int64)
+    count = 0
+    for start in range(rows * columns):
+        if near[start // columns, start % columns] or parts[start // columns, start % columns] >= 0:
+            continue
+        stack[0] = start
+        parts[start // columns, start % columns] = count
+        left = 1
+        while left > 0:
+            left -= 1
+            row, column = stack[left] // columns, stack[left] % columns
+            for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+                y, x = row + down, column + right
+                if 0 <= y < rows and 0 <= x < columns and not near[y, x] and parts[y, x] < 0:
+                    parts[y, x] = count
+                    stack[left] = y * columns + x
+                    left += 1
+        count += 1
+    return parts
+
+
+@kernel
+def cost_of_pair(features, piece, direction, other):
+    """What another piece costs at a side of a piece."""
+    side, facing = 4 * np.int64(piece) + direction, 4 * np.int64(other) + (direction ^ 2)
+    return np.float64(cost_of(features, squared_distance(features, side, facing)))
+
+
+@kernel
+def fill_costs(features, patches, costs, begin, end):
+    """Find what each patch costs to the right of the patches begin .. end-1, and below them."""
+    count, height, width = patches.shape
+    for one in range(begin, end):
+        for two in range(count):
+            beside, below = 0.0, 0.0
+            if one != two:
+                for row in range(height):
+                    beside += cost_of_pair(features, patches[one, row, width - 1], 0, patches[two, row, 0])
+                for column in range(width):
+                    below += cost_of_pair(features, patches[one, height - 1, column], 1, patches[two, 0, column])
+            costs[0, one, two], costs[1, one, two] = beside, below
+
+
+@kernel
+def hear(features, around, corners, patches, sharpness, outside, messages, informed, begin, end):
+    """Tell the cells begin .. end-1 what the known pieces at each of their sides say of each patch, and what they cost.
+
+    `around` has the pieces with a border of -1, which stands for what is not known, too.
+    """
+    count, height, width = patches.shape
+    costs = np.empty(count)
+    for cell in range(begin, end):
+        top, left = corners[cell, 0] + 1, corners[cell, 1] + 1
+        for direction in range(4):
+            costs[:] = 0
+            heard = False
+            for index in range(height if direction % 2 == 0 else width):
+                row = (index, height - 1, index, 0)[direction]
+                column = (width - 1, index, 0, index)[direction]
+                down, right = ((0, 1), (1, 0), (0, -1), (-1, 0))[direction]
+                known = around[top + row + down, left + column + right]
+                if known >= 0:
+                    heard = True
+                    for patch in range(count):
+                        costs[patch] += cost_of_pair(features, patches[patch, row, column], direction, known)
+            if heard:
+                informed[cell] = True
+                least, total = costs.min(), 0.0
+                for patch in range(count):
+                    outside[cell, patch] += costs[patch]
+                    costs[patch] = np.exp(-sharpness * (costs[patch] - least))
+                    total += costs[patch]
+                for patch in range(count):
+                    messages[direction, cell, patch] = max(np.float32(costs[patch] * count / total), LEAST)
