@@ -459,3 +459,24 @@ def png_rows(lines, step):
             nearest = min((left, above, corner), key=lambda value: abs(guess - value))  # The first of equals.
             rows[y, x] = (int(rest) + [0, left, above, (left + above) // 2, nearest][line[0]]) % 256
     return rows
+
+
+def told(region, cells, free, weights, bounds):
+    """All messages when some cells have told their neighbours what to expect, and how popular each unit is in them."""
+    messages = region.messages.astype(np.float64)
+    popularity = np.zeros(len(weights))
+    for cell in cells:
+        belief = weights * region.messages[:, cell].astype(np.float64).prod(axis=0)
+        popularity += belief / belief.sum()
+        for direction, neighbour in enumerate(region.neighbours[cell]):
+            if neighbour < 0 or not free[neighbour]:
+                continue
+            chances = belief / region.messages[direction, cell]
+            chances /= chances.sum()
+            chances[chances <= bounds.NOTABLE] = 0
+            if (chances > 0).sum() > bounds.MOST_NOTABLE:
+                continue
+            said = chances @ region.likelihoods[direction] + 1 - chances.sum()
+            old = messages[direction ^ 2, neighbour]
+            messages[direction ^ 2, neighbour] = bounds.INERTIA * old + bounds.FRESH * np.maximum(said, bounds.LEAST)
+    return messages, popularity

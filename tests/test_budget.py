@@ -27,7 +27,7 @@ print(need_of(puzzle, parameters_of(preset, **changes), 2).total / 2**20, peak_m
 @pytest.mark.parametrize(
     ("preset", "rows", "size", "changes"),
     [
-        ("best", 60, 14, {"population": 20, "effort": 1}),  # Refining takes the most,
+        ("best", 40, 14, {"population": 20, "effort": 1}),  # Refining takes the most,
         ("best", 70, 14, {"population": 4000, "effort": 0}),  # the population,
         ("paper", 60, 40, {"population": 20}),  # the candidates,
         ("best", 70, 8, {"population": 20, "effort": 0, "candidates": 300}),  # or their context.

@@ -24,7 +24,7 @@ from .beliefs import LEAST, Region, fill_likelihoods, settle, swap_down
 
 # The sizes of patches that are tried along an axis, and the share of all doubts that lie on the borders of patches of
 # the right size.
-SIZES = (2, 4)
+SIZES = (4, 2)
 ON_BORDERS = 0.75
 # Cells so far from a doubt are in question, too.
 NEAR = 2

@@ -94,12 +94,11 @@ def refine(
         start = RoundStart(number, moves_per_doubt, moves_in_all, best)
         number += 1
         before = cost
-        if number in REARRANGED:
-            if sharp > 0:
-                grid = rearranged(compatibility, best.reshape(-1, columns), sharp, threads).ravel()
-                best = _merged(compatibility, columns, best, [grid])
-                cost = cost_of_grid(features, columns, best)
-                yield Refinement(best, cost, cost_of_grid(features, columns, grid), number, start)
+        if sharp > 0 and number in REARRANGED:
+            other = rearranged(compatibility, best.reshape(-1, columns), sharp, threads).ravel()
+            best = _merged(compatibility, columns, best, [other])
+            cost = cost_of_grid(features, columns, best)
+            yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
             continue
         if moves_per_doubt > LAST_MOVES * 2**effort or moves_in_all >= most_in_all:
             return

@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+
+from jigsolve import Puzzle
+from jigsolve.compatibility.candidates import find_candidates
+from jigsolve.compatibility.lists import costs_from, costs_squared
+from jigsolve.compatibility.seams import midline_seams
+from jigsolve.refine import patches as module
+from jigsolve.refine.beliefs import LEAST
+from jigsolve.refine.patches import (
+    compile_patches,
+    fill_costs,
+    find_doubted,
+    hear,
+    in_question,
+    label,
+    patches_bytes,
+    rearranged,
+    sharpness_of_patches,
+)
+from jigsolve.threads import Threads
+from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features
+
+MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+@pytest.fixture(scope="module")
+def portrait(photo):
+    """What is known of the pieces of a photograph, 15 x 16 of them, in their places, which are beyond doubt."""
+    features = midline_seams(Puzzle.from_array(photo.pixels[:480, :512], 32))
+    with Threads(2) as threads:
+        compatibility = find_candidates(features, 16, threads, frame=(15, 16))
+    fair = compatibility.fair_costs.copy()
+    grid = np.arange(240).reshape(15, 16)
+    for direction, (one, other) in enumerate(((grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:]))):
+        sides, facing = 4 * one.ravel() + direction, 4 * other.ravel() + direction + 2
+        costs = costs_from(features, costs_squared(features, sides, facing)[:, np.newaxis])[:, 0]
+        fair[sides], fair[facing] = np.maximum(fair[sides], costs), np.maximum(fair[facing], costs)
+    return compatibility._replace(fair_costs=fair)
+
+
+def restored(compatibility, grid, threads=2):
+    with Threads(threads) as pool:
+        sharp = sharpness_of_patches(compatibility)
+        assert sharp > 0
+        return rearranged(compatibility, grid.astype(np.int32), sharp, pool)
+
+
+def with_patches_moved(rng, rows, columns, size, moved):
+    """A grid in order in which so many patches of one size, in one area, have changed places."""
+    grid = np.arange(rows * columns).reshape(rows, columns)
+    corners = [(size * y, size * x) for y in range(1, 1 + moved[0]) for x in range(1, 1 + moved[1])]
+    order = np.roll(rng.permutation(len(corners)), 1)
+    patches = [grid[y : y + size, x : x + size].copy() for y, x in corners]
+    for (y, x), other in zip(corners, order, strict=True):
+        grid[y : y + size, x : x + size] = patches[other]
+    return grid
+
+
+@pytest.mark.parametrize(("size", "moved"), [(1, (5, 6)), (2, (3, 4)), (2, (4, 5)), (4, (2, 2))])
+def test_patches_find_back_to_their_places(portrait, size, moved):
+    grid = with_patches_moved(np.random.default_rng(1), 15, 16, size, moved)
+    assert (grid != np.arange(240).reshape(15, 16)).sum() >= size * size * 2
+    before = grid.copy()
+    assert (restored(portrait, grid) == np.arange(240).reshape(15, 16)).all()
+    assert (grid == before).all()
+
+
+def test_the_number_of_threads_changes_nothing(portrait):
+    grid = with_patches_moved(np.random.default_rng(2), 15, 16, 1, (11, 12))
+    assert (restored(portrait, grid, 1) == restored(portrait, grid, 3)).all()
+
+
+def test_a_region_that_is_too_large_stays_as_it_is(portrait, monkeypatch):
+    grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
+    monkeypatch.setattr(module, "MOST_CELLS", 3)
+    assert (restored(portrait, grid) == grid).all()
+
+
+def test_without_doubts_nothing_moves(portrait):
+    calm = portrait._replace(fair_costs=np.full_like(portrait.fair_costs, np.inf))
+    grid = np.random.default_rng(3).permutation(240).reshape(15, 16)
+    assert (restored(calm, grid) == grid).all()
+
+
+def test_any_grid_stays_a_grid_of_the_same_pieces():
+    compatibility = compatibility_of(random_features(np.random.default_rng(1), 42))
+    with Threads(2) as threads:
+        for seed in range(3):
+            grid = np.random.default_rng(seed).permutation(42).reshape(6, 7).astype(np.int32)
+            result = rearranged(compatibility, grid, 0.001, threads)
+            assert sorted(result.ravel()) == list(range(42))
+        compile_patches(compatibility, 7, threads)
+
+
+def test_where_too_little_is_settled_nothing_tells_how_sharp_seams_are():
+    assert sharpness_of_patches(compatibility_of(midline_seams(drawn_puzzle(3, 4)))) == 0
+
+
+@pytest.mark.parametrize(
+    ("length", "doubted", "expected"),
+    [
+        (9, [2, 4, 6], [0, 2, 4, 6, 8, 9]),
+        (9, [1, 3, 7], [0, 1, 3, 5, 7, 9]),
+        (12, [3, 7, 11], [0, 3, 7, 11, 12]),
+        (12, [4, 6, 8], [0, 2, 4, 6, 8, 10, 12]),
+        (9, [1, 2, 3, 4], list(range(10))),
+        (9, [], list(range(10))),
+    ],
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_lattice_is_where_the_doubts_lie(length, doubted, expected, axis):
+    seams = np.zeros((length, 5), dtype=np.bool_)
+    seams[[border - 1 for border in doubted]] = True
+    assert module._borders(seams if axis == 0 else seams.T, axis).tolist() == expected
+
+
+def test_what_is_near_a_doubt_or_cut_off_is_in_question():
+    doubtful = np.zeros((20, 30), dtype=np.bool_)
+    doubtful[4, 10] = True
+    near = np.abs(np.arange(20)[:, np.newaxis] - 4) + np.abs(np.arange(30) - 10) <= module.NEAR
+    assert (in_question(doubtful) == near).all()
+    ring = np.zeros((20, 30), dtype=np.bool_)
+    ring[4:14, 4:14] = True
+    ring[6:12, 6:12] = False
+    assert in_question(ring)[4:14, 4:14].all()
+    assert in_question(ring).sum() < 14 * 14 + 60
+    halves = np.zeros((20, 30), dtype=np.bool_)
+    halves[:, 15] = True
+    assert in_question(halves).sum() == 20 * (1 + 2 * module.NEAR)  # Both halves are large enough to be trusted.
+    assert in_question(np.ones((3, 3), dtype=np.bool_)).all()
+
+
+def test_parts_are_what_is_connected():
+    near = np.array([[0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]], dtype=np.bool_)
+    assert label(near).tolist() == [[0, -1, 1, 1], [0, -1, -1, 1], [-1, 2, -1, 1]]
+
+
+def test_doubted_seams_are_dearer_than_is_fair():
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(4, 5)))
+    costs = costs_of(compatibility.features)
+    grid = np.random.default_rng(1).permutation(20).reshape(4, 5).astype(np.int32)
+    doubted = np.zeros((2, 4, 5), dtype=np.bool_)
+    find_doubted(compatibility.features, compatibility.fair_costs, grid, doubted)
+    fair = compatibility.fair_costs.reshape(-1, 4)
+    for y in range(4):
+        for x in range(5):
+            for direction, (down, right) in enumerate(MOVES[:2]):
+                expected = False
+                if y + down < 4 and x + right < 5:
+                    one, other = grid[y, x], grid[y + down, x + right]
+                    cost = costs[one, direction, other]
+                    expected = cost > fair[one, direction] or cost > fair[other, direction + 2]
+                assert doubted[direction, y, x] == expected
+    assert doubted.any()
+    assert not doubted.all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (2, 1), (1, 3)])
+def test_what_patches_cost_and_hear_is_what_their_pieces_do(shape):
+    features = midline_seams(drawn_puzzle(5, 6))
+    costs = costs_of(features).astype(np.float64)
+    height, width = shape
+    rng = np.random.default_rng(2)
+    patches = rng.permutation(30)[: 4 * height * width].reshape(4, height, width).astype(np.int32)
+    found = np.empty((2, 4, 4), dtype=np.float32)
+    fill_costs(features, patches, found, 0, 4)
+    for one in range(4):
+        for two in range(4):
+            if one != two:
+                beside = sum(costs[patches[one, y, -1], 0, patches[two, y, 0]] for y in range(height))
+                below = sum(costs[patches[one, -1, x], 1, patches[two, 0, x]] for x in range(width))
+                assert found[:, one, two].tolist() == pytest.approx([beside, below])
+
+    around = np.full((height + 4, width + 4), -1, dtype=np.int32)  # A cell amid known pieces, in a border of -1.
+    around[1:-1, 1:-1] = rng.integers(30, size=(height + 2, width + 2))
+    around[2:-2, 2:-2] = -1
+    around[1, :] = -1  # But nothing is known above.
+    outside, informed = np.zeros((1, 4), dtype=np.float32), np.zeros(1, dtype=np.bool_)
+    messages = np.ones((4, 1, 4), dtype=np.float32)
+    corners = np.array([[1, 1]])
+    hear(features, around, corners, patches, 0.5, outside, messages, informed, 0, 1)
+    assert informed[0]
+    assert (messages[3] == 1).all()
+    total = np.zeros(4)
+    for direction, (down, right) in enumerate(MOVES[:3]):
+        facing = np.zeros(4)
+        for y in range(height):
+            for x in range(width):
+                if not (0 <= y + down < height and 0 <= x + right < width):
+                    known = around[y + down + 2, x + right + 2]
+                    facing += costs[patches[:, y, x], direction, known]
+        total += facing
+        chances = np.exp(-0.5 * (facing - facing.min()))
+        np.testing.assert_allclose(messages[direction, 0], np.maximum(chances / chances.mean(), LEAST), rtol=1e-3)
+    np.testing.assert_allclose(outside[0], total, rtol=1e-5)
+
+
+def test_memory_grows_up_to_a_bound():
+    assert patches_bytes(100) == 64 * 100**2
+    assert patches_bytes(10**6) == patches_bytes(10**5) == 64 * module.MOST_CELLS**2
