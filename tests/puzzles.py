@@ -61,3 +61,12 @@ def costs_of(features):
     squares = squares_of(features)
     costs = [cost_of(features, square) for square in squares.ravel()]
     return np.array(costs, dtype=np.float32).reshape(squares.shape)
+
+
+def result_of(steps):
+    """What a generator returns when it is through."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value

@@ -513,7 +513,7 @@ def _shown(
     past: Sequence[Generation] = (),
 ) -> Iterator[tuple[dict[str, Any], Film]]:
     """Compile, then give what shows and films a solve: its `callback` and `preparing`."""
-    with display.patiently("compiling for this machine: only the first time, less than a minute"):
+    with display.patiently("compiling for this machine: only the first time, a minute or two"):
         warm_up(preset, parameters.measure)
     film = Film(puzzle)
     stops_early = limits.no_improvement is not None

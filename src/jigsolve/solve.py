@@ -221,7 +221,7 @@ def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure 
 def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> None:
     """Compile the kernels of a preset, or load them compiled, so that the next solve does not pay for it.
 
-    The first time on a machine this takes less than a minute; the compiled kernels are kept beside the package.
+    The first time on a machine this takes a minute or two; the compiled kernels are kept beside the package.
 
     Raises
     ------

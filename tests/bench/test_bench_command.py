@@ -17,6 +17,9 @@ from jigsolve.bench.results import read_runs
 from jigsolve.bench.runner import Failure, Task, run_tasks
 from tests.puzzles import drawing
 
+# What is timed is the bench, not the compiler.
+pytestmark = pytest.mark.usefixtures("compiled")
+
 QUICK = ("--piece-size", "8", "--population", "12", "--generations", "3", "--effort", "1")
 
 

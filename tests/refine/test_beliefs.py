@@ -5,6 +5,7 @@ from jigsolve.refine import beliefs as module
 from jigsolve.refine.beliefs import LEAST, Region, choose, fill_likelihoods, settle, swap_down, tell_neighbours
 from jigsolve.threads import Threads
 from tests import naive
+from tests.puzzles import result_of
 
 
 def frame_of(rows, columns):
@@ -44,7 +45,7 @@ def region_of(rows, columns, costs, known, sharpness=1.0):
 
 def settled(region, threads=2):
     with Threads(threads) as pool:
-        return settle(region, pool)
+        return result_of(settle(region, pool))
 
 
 def test_what_is_known_in_one_corner_spreads_to_the_whole_region():
@@ -75,6 +76,16 @@ def test_the_number_of_threads_changes_nothing():
         return settled(region, threads).tolist(), region.messages.tolist()
 
     assert result(1) == result(2) == result(5)
+
+
+def test_a_large_region_is_heard_of_on_the_way(monkeypatch):
+    monkeypatch.setattr(module, "LARGE", 30)
+    costs, units = planted(np.random.default_rng(1), 9, 9, right=0.5, wrong=2.5)
+    with Threads(2) as pool:
+        large = list(settle(region_of(9, 9, costs, {0: units[0]}), pool))
+        small = list(settle(region_of(5, 6, costs[:, :30, :30], {0: 0}), pool))
+    assert len(large) >= 1
+    assert small == []
 
 
 def test_each_unit_is_given_once_also_where_all_are_alike():

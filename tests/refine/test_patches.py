@@ -19,7 +19,7 @@ from jigsolve.refine.patches import (
     sharpness_of_patches,
 )
 from jigsolve.threads import Threads
-from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features
+from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features, result_of
 
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
@@ -43,7 +43,7 @@ def restored(compatibility, grid, threads=2):
     with Threads(threads) as pool:
         sharp = sharpness_of_patches(compatibility)
         assert sharp > 0
-        return rearranged(compatibility, grid.astype(np.int32), sharp, pool)
+        return result_of(rearranged(compatibility, grid.astype(np.int32), sharp, pool))
 
 
 def with_patches_moved(rng, rows, columns, size, moved):
@@ -88,7 +88,7 @@ def test_any_grid_stays_a_grid_of_the_same_pieces():
     with Threads(2) as threads:
         for seed in range(3):
             grid = np.random.default_rng(seed).permutation(42).reshape(6, 7).astype(np.int32)
-            result = rearranged(compatibility, grid, 0.001, threads)
+            result = result_of(rearranged(compatibility, grid, 0.001, threads))
             assert sorted(result.ravel()) == list(range(42))
         compile_patches(compatibility, 7, threads)
 

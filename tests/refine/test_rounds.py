@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from jigsolve import Puzzle
+from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from jigsolve.genetic.population import cost_of_grid
@@ -182,3 +183,33 @@ def test_the_unit_is_what_a_plausible_mistake_costs(keep):
 def test_without_two_candidates_there_is_no_unit():
     assert cost_unit(compatibility_of(random_features(np.random.default_rng(1), 2))) == 0
     assert cost_unit(compatibility_of(random_features(np.random.default_rng(1), 9), 1)) == 0
+
+
+def test_what_is_in_question_is_rearranged_before_the_first_annealing_and_after_it(monkeypatch, photo):
+    monkeypatch.setattr(module, "REARRANGED", (1, 3))
+    puzzle = Puzzle.from_array(photo.pixels[:480, :512], 32)
+    with Threads(2) as threads:
+        compatibility = find_candidates(midline_seams(puzzle), 16, threads, frame=(15, 16))
+    asked = []
+    original = module.rearranged
+
+    def noted(compatibility, grid, *others):
+        asked.append(grid.copy())
+        yield  # As if it took long.
+        return (yield from original(compatibility, grid, *others))
+
+    monkeypatch.setattr(module, "rearranged", noted)
+    grid = np.arange(240)
+    grid[[37, 38, 53, 54, 101, 102, 117, 118]] = grid[[101, 102, 117, 118, 37, 38, 53, 54]]
+    parts = refined(compatibility, 16, grid)
+    assert len(asked) == 2
+    first = [part for part in parts if part.round == 1]
+    assert [part.grid.tolist() for part in first[:1]] == [grid.tolist()]  # As it was, while that took.
+    assert first[-1].cost < first[0].cost
+    assert (asked[0].ravel() == grid).all()
+    assert (asked[1].ravel() == [part for part in parts if part.round == 2][-1].grid).all()
+    costs = [part.cost for part in parts]
+    assert costs == sorted(costs, reverse=True)
+    for part in parts:
+        rest = [facts(other) for other in parts if other.round >= part.round]
+        assert [facts(other) for other in refined(compatibility, 16, grid[::-1], start=part.start)] == rest

@@ -7,6 +7,7 @@ when more is known. Each unit lies somewhere once, so one that many cells believ
 cells get their units for good, and the others go on from there.
 """
 
+from collections.abc import Generator
 from functools import partial
 from typing import NamedTuple
 
@@ -22,8 +23,9 @@ SWEEPS = 4
 # How sure a cell is when it gets its unit for good; and the share of those left that do in any case, the surest.
 SURE = 0.9
 SHARE = 0.04
-# What is settled is taken out when so much of a region is left.
+# What is settled is taken out when so much of a region is left. A region of more cells than that takes long.
 LEFT = 0.7
+LARGE = 500
 # How much of a message is what the one before said: without it, neighbours can contradict each other for ever.
 INERTIA = np.float32(0.3)
 FRESH = np.float32(0.7)
@@ -57,8 +59,8 @@ class Region(NamedTuple):
     """(cells,): whether a cell has heard anything."""
 
 
-def settle(region: Region, threads: Threads) -> NDArray[np.int64]:
-    """Return the unit that each cell gets; -1 for those that nothing is known of."""
+def settle(region: Region, threads: Threads) -> Generator[None, None, NDArray[np.int64]]:
+    """Return the unit that each cell gets; -1 for those that nothing is known of. Yield now and then if large."""
     count = len(region.neighbours)
     units = np.full(count, -1, dtype=np.int64)
     # The numbers of the cells and units that are left in the region, as it becomes smaller.
@@ -78,6 +80,8 @@ def settle(region: Region, threads: Threads) -> NDArray[np.int64]:
             _announce(region, cell, chosen[cell])
         sweeps = SWEEPS
         if free.sum() <= LEFT * len(free):
+            if len(free) > LARGE:
+                yield
             kept = weights > 0
             region = _reduced(region, free, kept)
             cells, names, weights = cells[free], names[kept], weights[kept]

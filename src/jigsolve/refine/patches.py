@@ -7,6 +7,7 @@ these is right. What belongs there is told by beliefs that spread from the surro
 have no such lattice, each piece is a patch.
 """
 
+from collections.abc import Generator
 from functools import partial
 from typing import NamedTuple
 
@@ -61,10 +62,11 @@ def sharpness_of_patches(compatibility: Compatibility) -> float:
 
 def rearranged(
     compatibility: Compatibility, grid: NDArray[np.int32], sharp: float, threads: Threads
-) -> NDArray[np.int32]:
+) -> Generator[None, None, NDArray[np.int32]]:
     """Return a grid of pieces, (rows, columns), with the patches in question where they belong by belief.
 
     It may well cost more than before. Patches cut off by the frame are of other sizes; they follow, size by size.
+    Yield now and then if it takes long.
     """
     doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
     find_doubted(compatibility.features, compatibility.fair_costs, grid, doubted)
@@ -82,7 +84,7 @@ def rearranged(
         for width in np.unique(widths)[::-1]:
             cells = question & (heights == height)[:, np.newaxis] & (widths == width)
             if 1 < cells.sum() <= MOST_CELLS:
-                _rearrange(compatibility, lattice, cells, grid, known, sharp, threads)
+                yield from _rearrange(compatibility, lattice, cells, grid, known, sharp, threads)
             told = lattice.in_pieces(cells)
             known[told] = grid[told]
     return grid
@@ -93,7 +95,7 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     fair = np.full_like(compatibility.fair_costs, np.inf)
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
-    rearranged(compatibility._replace(fair_costs=fair), grid, 1.0, threads)
+    list(rearranged(compatibility._replace(fair_costs=fair), grid, 1.0, threads))
 
 
 def patches_bytes(pieces: int) -> int:
@@ -138,7 +140,7 @@ def _rearrange(
     known: NDArray[np.int32],
     sharp: float,
     threads: Threads,
-) -> None:
+) -> Generator[None, None, None]:
     """Rearrange the patches in some cells, all of one size, in `grid`."""
     rows, columns = np.nonzero(cells)
     count = len(rows)
@@ -162,7 +164,7 @@ def _rearrange(
     outside = np.zeros((count, count), dtype=np.float32)
     listen = partial(hear, compatibility.features, around, corners, patches, sharp, outside)
     threads.run(count, partial(listen, region.messages, region.informed))
-    units = settle(region, threads)
+    units = yield from settle(region, threads)
     # Where nothing is known what lies there stays, or else what is left.
     kept = np.flatnonzero(units < 0)
     kept = kept[~np.isin(kept, units)]

@@ -5,7 +5,7 @@ cheapest version that any of them found. So chains that mend different regions d
 elsewhere does no harm. What is rearranged by belief is merged in the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -95,7 +95,8 @@ def refine(
         number += 1
         before = cost
         if sharp > 0 and number in REARRANGED:
-            other = rearranged(compatibility, best.reshape(-1, columns), sharp, threads).ravel()
+            now = Refinement(best, cost, cost, number, start)
+            other = yield from _rearranged(compatibility, columns, sharp, threads, now)
             best = _merged(compatibility, columns, best, [other])
             cost = cost_of_grid(features, columns, best)
             yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
@@ -120,6 +121,19 @@ def refine(
             if moves_per_doubt * doubts >= most:
                 return
             moves_per_doubt *= 2
+
+
+def _rearranged(
+    compatibility: Compatibility, columns: int, sharp: float, threads: Threads, now: Refinement
+) -> Generator[Refinement, None, NDArray[np.int32]]:
+    """Return the arrangement of the moment, rearranged, and yield it as it is while that takes."""
+    steps = rearranged(compatibility, now.grid.reshape(-1, columns), sharp, threads)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value.ravel()
+        yield now
 
 
 def most_moves(pieces: int, effort: int) -> tuple[int, int]:
