@@ -18,11 +18,11 @@ from .._jit import inlined, kernel
 from ..threads import Threads
 
 # How often all cells tell their neighbours what they believe before the first of them is settled, and after that.
-FIRST_SWEEPS = 40
-SWEEPS = 4
+FIRST_SWEEPS = 60
+SWEEPS = 10
 # How sure a cell is when it gets its unit for good; and the share of those left that do in any case, the surest.
 SURE = 0.9
-SHARE = 0.04
+SHARE = 0.03
 # What is settled is taken out when so much of a region is left. A region of more cells than that takes long.
 LEFT = 0.7
 LARGE = 500
