@@ -410,7 +410,9 @@ KERNEL_MODULES = (
     "population.py",
     "genetic/random.py",
     "anneal.py",
+    "beliefs.py",
     "merge.py",
+    "patches.py",
     "rounds.py",
 )
 SMALL_SOLVE = """
@@ -418,8 +420,10 @@ import json
 import numpy as np
 from jigsolve import Puzzle, solve
 from jigsolve.compatibility import candidates, segments
-from jigsolve.refine import rounds
+from jigsolve.compatibility.seams import midline_seams
+from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
+from jigsolve.threads import Threads
 from tests.compatibility.test_context import noisy_blots
 from tests.puzzles import drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
@@ -438,10 +442,13 @@ results += [
         (puzzle, "midline", 1), (noise, "midline", 8), (puzzle, "mgc", 8), (identical, "mgc", 1), (traced, "traces", 4)
     )
 ]
-# As a large puzzle, in segments.
+# As a large puzzle, in segments, of which the patches in question are rearranged.
 candidates.SMALL_PUZZLE, segments.FEWEST_SETTLED, segments.LARGE, segments.SAMPLE = 0, 1, 8, 4
+beliefs.FIRST_SWEEPS, beliefs.SWEEPS, beliefs.LARGE = 3, 1, 8
 blots = Puzzle.from_array(noisy_blots(100, noise=8), 10)
-results.append(solve(blots, population=6, generations=1, threads=1, effort=0, measure="midline", candidates=8))
+results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
+with Threads(1) as pool:
+    patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
 """
 
@@ -474,12 +481,13 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 WARMED_UP = """
 from jigsolve import warm_up
 from jigsolve.compatibility import context, lists, loops, segments, traces
-from jigsolve.refine import anneal
+from jigsolve.refine import anneal, beliefs, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
-kernels += [segments.believe, segments.absorb]
+kernels += [segments.believe, segments.absorb, patches.find_doubted, patches.label, patches.fill_costs, patches.hear]
+kernels += [beliefs.fill_likelihoods, beliefs.tell_neighbours, beliefs.choose, beliefs.swap_down]
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """
 
