@@ -36,7 +36,7 @@ from .puzzle import Puzzle
 from .refine.rounds import RoundStart
 
 MAGIC = b"jigsolve checkpoint "
-FORMAT = 1
+FORMAT = 2
 DEFAULT_EVERY = 60.0
 # No line that says what a file is, and no checksum, is longer.
 LONGEST_LINE = 100
@@ -275,7 +275,8 @@ def _header(checkpoint: Checkpoint, arrays: Mapping[str, NDArray[Any]]) -> dict[
     if isinstance(state, Evolution):
         header["evolved"] = state.number
     elif state is not None:
-        header["refined"] = (state.rounds, state.moves_per_doubt, state.moves_in_all)
+        counts = (state.rounds, state.moves_per_doubt, state.moves_in_all, state.turns, state.in_vain)
+        header["refined"] = counts
     return header
 
 
@@ -326,9 +327,9 @@ def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]], pieces: int,
             raise ValueError(f"{costs.shape} costs are not those of {population} arrangements")
         return Evolution(header["evolved"], Population(grids, costs), np.zeros(3, dtype=np.int64))
     if "refined" in header:
-        rounds, moves_per_doubt, moves_in_all = header["refined"]
+        rounds, moves_per_doubt, moves_in_all, turns, in_vain = header["refined"]
         _check_grids(arrays["grid"][np.newaxis], (1, pieces))
-        return RoundStart(rounds, moves_per_doubt, moves_in_all, arrays["grid"])
+        return RoundStart(rounds, moves_per_doubt, moves_in_all, turns, in_vain, arrays["grid"])
     return None
 
 

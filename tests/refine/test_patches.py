@@ -8,19 +8,24 @@ from jigsolve.compatibility.seams import midline_seams
 from jigsolve.refine import patches as module
 from jigsolve.refine.beliefs import LEAST
 from jigsolve.refine.patches import (
+    MOST_CELLS,
+    Grounds,
+    Way,
     compile_patches,
     fill_costs,
     find_doubted,
+    grounds_of,
     hear,
     in_question,
     label,
     patches_bytes,
     rearranged,
-    sharpness_of_patches,
 )
+from jigsolve.refine.rounds import WAYS
 from jigsolve.threads import Threads
 from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features, result_of
 
+WAY = Way(near=2, dullness=0.33)
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
@@ -39,11 +44,15 @@ def portrait(photo):
     return compatibility._replace(fair_costs=fair)
 
 
-def restored(compatibility, grid, threads=2):
+def restored(compatibility, grid, threads=2, way=WAY, most_cells=MOST_CELLS, strict=None):
+    """A grid with its patches rearranged; `strict` are what is fair in strict ways, else what is in all."""
     with Threads(threads) as pool:
-        sharp = sharpness_of_patches(compatibility)
-        assert sharp > 0
-        return result_of(rearranged(compatibility, grid.astype(np.int32), sharp, pool))
+        grounds = grounds_of(compatibility)._replace(
+            strict_costs=compatibility.fair_costs if strict is None else strict
+        )
+        assert grounds.sharpness > 0
+        steps = rearranged(compatibility.features, grounds, grid.astype(np.int32), way, most_cells, pool)
+        return result_of(steps)
 
 
 def with_patches_moved(rng, rows, columns, size, moved):
@@ -71,10 +80,44 @@ def test_the_number_of_threads_changes_nothing(portrait):
     assert (restored(portrait, grid, 1) == restored(portrait, grid, 3)).all()
 
 
-def test_a_region_that_is_too_large_stays_as_it_is(portrait, monkeypatch):
+@pytest.mark.parametrize("way", WAYS)
+def test_patches_find_back_in_any_way(portrait, way):
     grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
-    monkeypatch.setattr(module, "MOST_CELLS", 3)
-    assert (restored(portrait, grid) == grid).all()
+    assert (restored(portrait, grid, way=way) == np.arange(240).reshape(15, 16)).all()
+
+
+def test_a_region_that_is_too_large_stays_as_it_is(portrait):
+    grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
+    assert (restored(portrait, grid, most_cells=3) == grid).all()
+
+
+def test_single_pieces_are_patches_whatever_the_lattice(portrait):
+    """A square in a wrong place and two of its pieces swapped: no square is right."""
+    grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
+    grid[2, 2], grid[2, 3] = grid[2, 3], grid[2, 2]
+    right = np.arange(240).reshape(15, 16)
+    assert (restored(portrait, grid) != right).any()
+    assert (restored(portrait, grid, way=WAY._replace(single=True)) == right).all()
+
+
+def test_a_strict_way_doubts_what_is_not_settled(portrait):
+    grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
+    strict = portrait.fair_costs
+    trusting = portrait._replace(fair_costs=np.full_like(strict, np.inf))
+    assert (restored(trusting, grid, strict=strict) == grid).all()
+    found = restored(trusting, grid, way=WAY._replace(strict=True), strict=strict)
+    assert (found == np.arange(240).reshape(15, 16)).all()
+
+
+def test_strict_costs_are_those_of_settled_partners_or_first_candidates(portrait):
+    strict, costs = grounds_of(portrait).strict_costs, costs_of(portrait.features)
+    settled = portrait.doubt == 0
+    assert 0 < settled.sum() < len(settled)
+    for side in range(len(strict)):
+        piece, direction = divmod(side, 4)
+        partner = portrait.partners[piece, direction]
+        expected = costs[piece, direction, partner] if settled[side] else portrait.costs[side, 0]
+        assert strict[side] == expected
 
 
 def test_without_doubts_nothing_moves(portrait):
@@ -88,13 +131,15 @@ def test_any_grid_stays_a_grid_of_the_same_pieces():
     with Threads(2) as threads:
         for seed in range(3):
             grid = np.random.default_rng(seed).permutation(42).reshape(6, 7).astype(np.int32)
-            result = result_of(rearranged(compatibility, grid, 0.001, threads))
+            grounds = Grounds(0.001, compatibility.fair_costs, compatibility.fair_costs)
+            steps = rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads)
+            result = result_of(steps)
             assert sorted(result.ravel()) == list(range(42))
         compile_patches(compatibility, 7, threads)
 
 
 def test_where_too_little_is_settled_nothing_tells_how_sharp_seams_are():
-    assert sharpness_of_patches(compatibility_of(midline_seams(drawn_puzzle(3, 4)))) == 0
+    assert grounds_of(compatibility_of(midline_seams(drawn_puzzle(3, 4)))).sharpness == 0
 
 
 @pytest.mark.parametrize(
@@ -112,23 +157,26 @@ def test_where_too_little_is_settled_nothing_tells_how_sharp_seams_are():
 def test_the_lattice_is_where_the_doubts_lie(length, doubted, expected, axis):
     seams = np.zeros((length, 5), dtype=np.bool_)
     seams[[border - 1 for border in doubted]] = True
-    assert module._borders(seams if axis == 0 else seams.T, axis).tolist() == expected
+    turned = seams if axis == 0 else seams.T
+    assert module._borders(turned, axis, module.SIZES).tolist() == expected
+    assert module._borders(turned, axis, ()).tolist() == list(range(length + 1))
 
 
-def test_what_is_near_a_doubt_or_cut_off_is_in_question():
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_what_is_near_a_doubt_or_cut_off_is_in_question(steps):
     doubtful = np.zeros((20, 30), dtype=np.bool_)
     doubtful[4, 10] = True
-    near = np.abs(np.arange(20)[:, np.newaxis] - 4) + np.abs(np.arange(30) - 10) <= module.NEAR
-    assert (in_question(doubtful) == near).all()
+    near = np.abs(np.arange(20)[:, np.newaxis] - 4) + np.abs(np.arange(30) - 10) <= steps
+    assert (in_question(doubtful, steps) == near).all()
     ring = np.zeros((20, 30), dtype=np.bool_)
     ring[4:14, 4:14] = True
     ring[6:12, 6:12] = False
-    assert in_question(ring)[4:14, 4:14].all()
-    assert in_question(ring).sum() < 14 * 14 + 60
+    assert in_question(ring, steps)[4:14, 4:14].all()
+    assert in_question(ring, steps).sum() < 14 * 14 + 60
     halves = np.zeros((20, 30), dtype=np.bool_)
     halves[:, 15] = True
-    assert in_question(halves).sum() == 20 * (1 + 2 * module.NEAR)  # Both halves are large enough to be trusted.
-    assert in_question(np.ones((3, 3), dtype=np.bool_)).all()
+    assert in_question(halves, steps).sum() == 20 * (1 + 2 * steps)  # Both halves are large enough to be trusted.
+    assert in_question(np.ones((3, 3), dtype=np.bool_), steps).all()
 
 
 def test_parts_are_what_is_connected():
@@ -198,4 +246,4 @@ def test_what_patches_cost_and_hear_is_what_their_pieces_do(shape):
 
 def test_memory_grows_up_to_a_bound():
     assert patches_bytes(100) == 64 * 100**2
-    assert patches_bytes(10**6) == patches_bytes(10**5) == 64 * module.MOST_CELLS**2
+    assert patches_bytes(10**6) == patches_bytes(10**5) == 64 * MOST_CELLS**2

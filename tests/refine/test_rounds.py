@@ -26,7 +26,7 @@ def refined(compatibility, columns, grid, effort=1, seed=1, threads=2, start=Non
 
 def facts(part):
     """All that is known after a part of a round."""
-    start = (part.start.rounds, part.start.moves_per_doubt, part.start.moves_in_all, part.start.grid.tolist())
+    start = {**vars(part.start), "grid": part.start.grid.tolist()}
     return part.grid.tolist(), part.cost, part.mean_cost, part.round, start
 
 
@@ -185,31 +185,71 @@ def test_without_two_candidates_there_is_no_unit():
     assert cost_unit(compatibility_of(random_features(np.random.default_rng(1), 9), 1)) == 0
 
 
-def test_what_is_in_question_is_rearranged_before_the_first_annealing_and_after_it(monkeypatch, photo):
-    monkeypatch.setattr(module, "REARRANGED", (1, 3))
+@pytest.fixture(scope="module")
+def portrait(photo):
+    """What is known of the pieces of a photograph, 15 x 16 of them."""
     puzzle = Puzzle.from_array(photo.pixels[:480, :512], 32)
     with Threads(2) as threads:
-        compatibility = find_candidates(midline_seams(puzzle), 16, threads, frame=(15, 16))
+        return find_candidates(midline_seams(puzzle), 16, threads, frame=(15, 16))
+
+
+def note_turns(monkeypatch):
+    """Note what is rearranged, in which way, and how many cells at most."""
     asked = []
     original = module.rearranged
 
-    def noted(compatibility, grid, *others):
-        asked.append(grid.copy())
+    def noted(features, grounds, grid, way, most_cells, threads):
+        asked.append((grid.ravel().tolist(), way, most_cells))
         yield  # As if it took long.
-        return (yield from original(compatibility, grid, *others))
+        return (yield from original(features, grounds, grid, way, most_cells, threads))
 
     monkeypatch.setattr(module, "rearranged", noted)
+    return asked
+
+
+def test_what_is_in_question_is_rearranged_before_each_annealing_until_all_ways_were_in_vain(monkeypatch, portrait):
+    asked = note_turns(monkeypatch)
     grid = np.arange(240)
     grid[[37, 38, 53, 54, 101, 102, 117, 118]] = grid[[101, 102, 117, 118, 37, 38, 53, 54]]
-    parts = refined(compatibility, 16, grid)
-    assert len(asked) == 2
+    parts = refined(portrait, 16, grid)
     first = [part for part in parts if part.round == 1]
     assert [part.grid.tolist() for part in first[:1]] == [grid.tolist()]  # As it was, while that took.
     assert first[-1].cost < first[0].cost
-    assert (asked[0].ravel() == grid).all()
-    assert (asked[1].ravel() == [part for part in parts if part.round == 2][-1].grid).all()
+    assert asked[0][0] == grid.tolist()
+    assert asked[1][0] == [part for part in parts if part.round == 2][-1].grid.tolist()
+    assert [way for _, way, _ in asked] == [module.WAYS[turn % len(module.WAYS)] for turn in range(len(asked))]
+    assert {most for _, _, most in asked[: module.LONG_TURNS]} == {module.MOST_CELLS}
+    assert {most for _, _, most in asked[module.LONG_TURNS :]} == {module.CELLS_AFTER}
+    assert len({tuple(before) for before, _, _ in asked[-len(module.WAYS) :]}) == 1
     costs = [part.cost for part in parts]
     assert costs == sorted(costs, reverse=True)
-    for part in parts:
-        rest = [facts(other) for other in parts if other.round >= part.round]
-        assert [facts(other) for other in refined(compatibility, 16, grid[::-1], start=part.start)] == rest
+
+
+def test_it_goes_on_from_any_round_as_if_undisturbed(portrait):
+    grid = np.random.default_rng(5).permutation(240)
+    parts = refined(portrait, 16, grid)
+    assert len({part.start.turns for part in parts}) > 2
+    for start in {part.round: part.start for part in parts}.values():
+        rest = [facts(other) for other in parts if other.round > start.rounds]
+        assert [facts(other) for other in refined(portrait, 16, grid[::-1], start=start)] == rest
+
+
+def test_what_rearranging_gains_gives_all_ways_another_turn(monkeypatch, portrait):
+    """Each way finds something once, and then nothing."""
+    right, wrong = np.arange(240), np.arange(240)
+    for index in range(6):
+        wrong[[20 * index + 1, 20 * index + 2]] = wrong[[20 * index + 2, 20 * index + 1]]
+    turns = []
+
+    def one_swap(features, grounds, grid, way, most_cells, threads):
+        turns.append(way)
+        better = grid.ravel().copy()
+        if len(turns) in (1, 8):
+            better[np.flatnonzero(better != right)[:2]] = better[np.flatnonzero(better != right)[:2]][::-1]
+        return better.reshape(grid.shape)
+        yield
+
+    monkeypatch.setattr(module, "rearranged", one_swap)
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))  # No annealing.
+    refined(portrait, 16, wrong)
+    assert len(turns) == 8 + len(module.WAYS)

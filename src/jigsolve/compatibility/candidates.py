@@ -11,7 +11,7 @@ from ..threads import Threads
 from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
-from .partners import Partners, find_partners, of_rank
+from .partners import find_partners, of_rank
 from .segments import join_segments, partners_in_segments
 
 # The share of the time for candidates after which the lists are found, about, and judged in context.
@@ -67,13 +67,15 @@ def find_candidates(
         if large:
             partners = partners_in_segments(features, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
     heads, head_error = _heads(features, len(partners.pieces))
+    # A small puzzle can afford to doubt more.
+    sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED)
     return Compatibility(
         candidates=lists.candidates,
         costs=lists.costs,
         buddies=partners.buddies,
         partners=partners.pieces,
         doubt=partners.doubt,
-        fair_costs=_fair_costs(features, lists, partners),
+        fair_costs=fair_costs(features, lists, sure),
         heads=heads,
         head_error=head_error,
         features=features,
@@ -86,12 +88,12 @@ def compile_segments(features: Features, frame: tuple[int, int], threads: Thread
     join_segments(features, lists, find_partners(lists, threads), frame, 1.0, threads, part_of(None, 0, 1))
 
 
-def _fair_costs(features: Features, lists: Lists, partners: Partners) -> NDArray[np.float32]:
+def fair_costs(features: Features, lists: Lists, sure: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return what each side's sure partner costs, else its first candidate; `sure` are (pieces, 4), -1 for none."""
     fair = of_rank(lists.costs, 0).copy()
-    # A small puzzle can afford to doubt more.
-    sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED).ravel()
-    sides = np.flatnonzero(sure >= 0)
-    squares = costs_squared(features, sides, 4 * sure[sides] + (sides & 3 ^ 2))
+    partners = sure.ravel()
+    sides = np.flatnonzero(partners >= 0)
+    squares = costs_squared(features, sides, 4 * partners[sides] + (sides & 3 ^ 2))
     fair[sides] = costs_from(features, squares[:, np.newaxis])[:, 0]
     return fair
 

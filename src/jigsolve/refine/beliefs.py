@@ -111,14 +111,17 @@ def _announce(region: Region, cell: int, unit: int) -> None:
 
 
 def _reduced(region: Region, free: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Region:
-    """Return what is left of a region: the free cells, and the units that are kept."""
+    """Return what is left of a region: the free cells, and the units that are kept.
+
+    `ix_` keeps the order in memory, unlike an index of one axis after the other: what belongs to a cell lies together.
+    """
     numbers = np.where(free, np.cumsum(free) - 1, -1)
     neighbours = region.neighbours[free]
     return Region(
         np.where(neighbours >= 0, numbers[neighbours], -1),
         region.colours[free],
-        np.stack([table[kept][:, kept] for table in region.likelihoods]),
-        np.stack([table[free][:, kept] for table in region.messages]),
+        np.stack([table[np.ix_(kept, kept)] for table in region.likelihoods]),
+        np.stack([table[np.ix_(free, kept)] for table in region.messages]),
         region.informed[free],
     )
 

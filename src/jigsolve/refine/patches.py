@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..compatibility.candidates import Compatibility
-from ..compatibility.costs import cost_of, squared_distance
+from ..compatibility.candidates import Compatibility, fair_costs
+from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
 from ..compatibility.partners import Partners
 from ..compatibility.segments import SETTLED, sharpness
@@ -27,14 +27,34 @@ from .beliefs import LEAST, Region, fill_likelihoods, settle, swap_down
 # the right size.
 SIZES = (4, 2)
 ON_BORDERS = 0.75
-# Cells so far from a doubt are in question, too.
-NEAR = 2
 # What lies together beyond doubt is trusted if it has this part of all cells.
 TRUSTED_PART = 16
-# How much less sharp seams of patches in question are than those of settled partners.
-DULLNESS = 0.33
-# A region of more cells than this is left alone, as all pairs of its patches are compared.
+# More cells than this are never rearranged at once.
 MOST_CELLS = 2500
+
+
+class Way(NamedTuple):
+    """A way to rearrange."""
+
+    near: int
+    """Cells so far from a doubt are in question, too."""
+    dullness: float
+    """How much less sharp seams of patches in question are than those of settled partners."""
+    strict: bool = False
+    """Whether all but settled partners are in doubt if they fit worse than others."""
+    single: bool = False
+    """Whether every patch is one piece."""
+
+
+class Grounds(NamedTuple):
+    """What patches are judged by."""
+
+    sharpness: float
+    """Of the seams of settled partners (see `segments.sharpness`); zero if nothing tells."""
+    fair_costs: NDArray[np.float32]
+    """(sides,): what a partner costs that is taken for sure, else the first candidate."""
+    strict_costs: NDArray[np.float32]
+    """(sides,): the same if only settled partners are."""
 
 
 class Lattice(NamedTuple):
@@ -53,38 +73,42 @@ class Lattice(NamedTuple):
         return np.repeat(np.repeat(cells, np.diff(self.rows), axis=0), np.diff(self.columns), axis=1)
 
 
-def sharpness_of_patches(compatibility: Compatibility) -> float:
-    """Return how sharp the seams of patches in question are (see `segments.sharpness`); zero if nothing tells."""
+def grounds_of(compatibility: Compatibility) -> Grounds:
+    """Return what the patches of a puzzle are judged by."""
     lists = Lists(compatibility.candidates, compatibility.costs)
     settled = Partners(compatibility.buddies, compatibility.partners, compatibility.doubt).up_to(SETTLED)
-    return DULLNESS * sharpness(lists, settled)
+    strict_costs = fair_costs(compatibility.features, lists, settled)
+    return Grounds(sharpness(lists, settled), compatibility.fair_costs, strict_costs)
 
 
 def rearranged(
-    compatibility: Compatibility, grid: NDArray[np.int32], sharp: float, threads: Threads
+    features: Features, grounds: Grounds, grid: NDArray[np.int32], way: Way, most_cells: int, threads: Threads
 ) -> Generator[None, None, NDArray[np.int32]]:
     """Return a grid of pieces, (rows, columns), with the patches in question where they belong by belief.
 
     It may well cost more than before. Patches cut off by the frame are of other sizes; they follow, size by size.
+    More than `most_cells` of one size are left alone, as all pairs of their patches are compared.
     Yield now and then if it takes long.
     """
     doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
-    find_doubted(compatibility.features, compatibility.fair_costs, grid, doubted)
+    find_doubted(features, grounds.strict_costs if way.strict else grounds.fair_costs, grid, doubted)
     beside, below = doubted
-    lattice = Lattice(_borders(below, 0), _borders(beside, 1))
+    sizes = () if way.single else SIZES
+    lattice = Lattice(_borders(below, 0, sizes), _borders(beside, 1, sizes))
     at_doubts = beside | below
     at_doubts[:, 1:] |= beside[:, :-1]
     at_doubts[1:] |= below[:-1]
-    question = in_question(lattice.in_cells(at_doubts))
+    question = in_question(lattice.in_cells(at_doubts), way.near)
     grid = grid.copy()
     # What is in question says nothing, until it has been told.
     known = np.where(lattice.in_pieces(question), np.int32(-1), grid)
+    sharp = grounds.sharpness * way.dullness
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
     for height in np.unique(heights)[::-1]:
         for width in np.unique(widths)[::-1]:
             cells = question & (heights == height)[:, np.newaxis] & (widths == width)
-            if 1 < cells.sum() <= MOST_CELLS:
-                yield from _rearrange(compatibility, lattice, cells, grid, known, sharp, threads)
+            if 1 < cells.sum() <= most_cells:
+                yield from _rearrange(features, lattice, cells, grid, known, sharp, threads)
             told = lattice.in_pieces(cells)
             known[told] = grid[told]
     return grid
@@ -95,7 +119,7 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     fair = np.full_like(compatibility.fair_costs, np.inf)
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
-    list(rearranged(compatibility._replace(fair_costs=fair), grid, 1.0, threads))
+    list(rearranged(compatibility.features, Grounds(1.0, fair, fair), grid, Way(2, 1.0), MOST_CELLS, threads))
 
 
 def patches_bytes(pieces: int) -> int:
@@ -103,11 +127,11 @@ def patches_bytes(pieces: int) -> int:
     return 16 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
-def _borders(doubted: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
+def _borders(doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the lattice along an axis, given the pieces with a doubted seam behind them there."""
     length = doubted.shape[axis]
     doubts = doubted.sum(axis=1 - axis)[:-1]
-    for size in SIZES:
+    for size in sizes:
         by_place = np.bincount(np.arange(1, length) % size, weights=doubts, minlength=size)
         if by_place.max() >= ON_BORDERS * doubts.sum() > 0:
             inner = np.arange(int(by_place.argmax()) or size, length, size)
@@ -115,10 +139,10 @@ def _borders(doubted: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
     return np.arange(length + 1)
 
 
-def in_question(doubtful: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def in_question(doubtful: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
     """Return the cells near those in doubt, and those that are cut off from the large parts beyond doubt."""
     near = doubtful.copy()
-    for _ in range(NEAR):
+    for _ in range(steps):
         wider = near.copy()
         wider[1:] |= near[:-1]
         wider[:-1] |= near[1:]
@@ -133,7 +157,7 @@ def in_question(doubtful: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _rearrange(
-    compatibility: Compatibility,
+    features: Features,
     lattice: Lattice,
     cells: NDArray[np.bool_],
     grid: NDArray[np.int32],
@@ -150,7 +174,7 @@ def _rearrange(
     places = (tops[:, np.newaxis, np.newaxis] + down, lefts[:, np.newaxis, np.newaxis] + right)
     patches = grid[places]
     costs = np.empty((2, count, count), dtype=np.float32)
-    threads.run(count, partial(fill_costs, compatibility.features, patches, costs))
+    threads.run(count, partial(fill_costs, features, patches, costs))
     region = Region(
         _neighbours(cells, rows, columns),
         (rows + columns) % 2,
@@ -162,7 +186,7 @@ def _rearrange(
     around = np.pad(known, 1, constant_values=-1)
     corners = np.stack([tops, lefts], axis=1)
     outside = np.zeros((count, count), dtype=np.float32)
-    listen = partial(hear, compatibility.features, around, corners, patches, sharp, outside)
+    listen = partial(hear, features, around, corners, patches, sharp, outside)
     threads.run(count, partial(listen, region.messages, region.informed))
     units = yield from settle(region, threads)
     # Where nothing is known what lies there stays, or else what is left.

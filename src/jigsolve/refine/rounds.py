@@ -13,17 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compatibility.candidates import Compatibility
+from ..compatibility.costs import Features
 from ..compatibility.memory import empty_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
 from .anneal import Chain, anneal, copy_grid, new_chain
 from .merge import merge
-from .patches import rearranged, sharpness_of_patches
+from .patches import MOST_CELLS, Grounds, Way, grounds_of, rearranged
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
-# The rounds in which patches are rearranged by belief: before annealing, and when it has mended what was broken.
-REARRANGED = (1, 3)
+# How patches are rearranged by belief, before each annealing and after the last: in one way after the other. What one
+# does not find the next may, so refinement ends when all have been tried in vain.
+WAYS = (
+    Way(2, 0.33),
+    Way(1, 0.33),
+    Way(0, 0.33),
+    Way(1, 0.5),
+    Way(0, 0.5, strict=True),
+    Way(3, 0.33),
+    Way(0, 0.33, single=True),
+    Way(0, 0.33, strict=True),
+)
+# How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
+LONG_TURNS = 2
+CELLS_AFTER = 1250
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
 # doubles them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
@@ -56,6 +70,10 @@ class RoundStart:
     moves_per_doubt: int
     moves_in_all: int
     """How many moves each chain made in them."""
+    turns: int
+    """How many of them rearranged."""
+    in_vain: int
+    """How many of these, in a row, to no avail."""
     grid: NDArray[np.int32]
 
 
@@ -83,25 +101,30 @@ def refine(
 ) -> Iterator[Refinement]:
     """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
     features = compatibility.features
-    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, grid)
+    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, 0, grid)
     best = np.array(start.grid, dtype=np.int32)
     cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
     number, moves_per_doubt, moves_in_all = start.rounds, start.moves_per_doubt, start.moves_in_all
+    turns, in_vain = start.turns, start.in_vain
     most, most_in_all = most_moves(len(best), effort)
-    sharp = sharpness_of_patches(compatibility)
+    grounds = grounds_of(compatibility)
     while unit > 0:
-        start = RoundStart(number, moves_per_doubt, moves_in_all, best)
+        start = RoundStart(number, moves_per_doubt, moves_in_all, turns, in_vain, best)
         number += 1
         before = cost
-        if sharp > 0 and number in REARRANGED:
+        anneals = moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all
+        rearranges = grounds.sharpness > 0 and in_vain < len(WAYS)
+        if rearranges and (number % 2 == 1 or not anneals):
             now = Refinement(best, cost, cost, number, start)
-            other = yield from _rearranged(compatibility, columns, sharp, threads, now)
+            other = yield from _rearranged(features, grounds, columns, turns, threads, now)
             best = _merged(compatibility, columns, best, [other])
             cost = cost_of_grid(features, columns, best)
             yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
+            turns += 1
+            in_vain = in_vain + 1 if before - cost <= LEAST_GAIN else 0
             continue
-        if moves_per_doubt > LAST_MOVES * 2**effort or moves_in_all >= most_in_all:
+        if not anneals:
             return
         chains = _new_chains(compatibility, columns, best, seed, number)
         doubts = int(chains[0].doubts.number[0])
@@ -117,17 +140,19 @@ def refine(
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
             yield Refinement(best, cost, mean_cost, number, start)
         del chains  # Before the next round makes its own: their memories are large.
+        if before - cost > LEAST_GAIN:
+            in_vain = 0
         if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
-            if moves_per_doubt * doubts >= most:
-                return
-            moves_per_doubt *= 2
+            # No round is longer than `most`: if this one was, no other follows.
+            moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
 
 
 def _rearranged(
-    compatibility: Compatibility, columns: int, sharp: float, threads: Threads, now: Refinement
+    features: Features, grounds: Grounds, columns: int, turns: int, threads: Threads, now: Refinement
 ) -> Generator[Refinement, None, NDArray[np.int32]]:
     """Return the arrangement of the moment, rearranged, and yield it as it is while that takes."""
-    steps = rearranged(compatibility, now.grid.reshape(-1, columns), sharp, threads)
+    way, most_cells = WAYS[turns % len(WAYS)], MOST_CELLS if turns < LONG_TURNS else CELLS_AFTER
+    steps = rearranged(features, grounds, now.grid.reshape(-1, columns), way, most_cells, threads)
     while True:
         try:
             next(steps)
