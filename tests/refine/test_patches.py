@@ -91,6 +91,22 @@ def test_a_region_that_is_too_large_stays_as_it_is(portrait):
     assert (restored(portrait, grid, most_cells=3) == grid).all()
 
 
+def test_if_all_cells_are_too_many_each_region_is_rearranged_by_itself(portrait):
+    right = np.arange(240).reshape(15, 16)
+    grid = right.copy()
+    for top, left in ((1, 1), (11, 12)):
+        area = grid[top : top + 3, left : left + 3]
+        area[:] = np.random.default_rng(1).permutation(area.ravel()).reshape(3, 3)
+    grid[1, 13], grid[11, 3] = grid[11, 3], grid[1, 13]  # Each alone in its region, and belongs to the other.
+    way = WAY._replace(near=0, single=True)
+    assert (restored(portrait, grid, way=way) == right).all()
+    found = restored(portrait, grid, way=way, most_cells=30)
+    assert (found[:5, :6] == right[:5, :6]).all()
+    assert (found[10:, 11:] == right[10:, 11:]).all()
+    assert right[11, 3] in found[:5, 11:]
+    assert right[1, 13] in found[10:, :6]
+
+
 def test_single_pieces_are_patches_whatever_the_lattice(portrait):
     """A square in a wrong place and two of its pieces swapped: no square is right."""
     grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))

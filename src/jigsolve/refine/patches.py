@@ -107,11 +107,20 @@ def rearranged(
     for height in np.unique(heights)[::-1]:
         for width in np.unique(widths)[::-1]:
             cells = question & (heights == height)[:, np.newaxis] & (widths == width)
-            if 1 < cells.sum() <= most_cells:
-                yield from _rearrange(features, lattice, cells, grid, known, sharp, threads)
+            for part in _parts(cells, most_cells):
+                yield from _rearrange(features, lattice, part, grid, known, sharp, threads)
             told = lattice.in_pieces(cells)
             known[told] = grid[told]
     return grid
+
+
+def _parts(cells: NDArray[np.bool_], most_cells: int) -> list[NDArray[np.bool_]]:
+    """Return what is rearranged at once: all cells, or if those are too many each region of them that is not."""
+    if cells.sum() <= most_cells:
+        return [cells] if cells.sum() > 1 else []
+    regions = label(~cells)
+    sizes = np.bincount(regions[cells])
+    return [regions == region for region in np.flatnonzero((sizes > 1) & (sizes <= most_cells))]
 
 
 def compile_patches(compatibility: Compatibility, columns: int, threads: Threads) -> None:

@@ -70,10 +70,8 @@ class RoundStart:
     moves_per_doubt: int
     moves_in_all: int
     """How many moves each chain made in them."""
-    turns: int
-    """How many of them rearranged."""
     in_vain: int
-    """How many of these, in a row, to no avail."""
+    """How many of them, in a row, have rearranged to no avail."""
     grid: NDArray[np.int32]
 
 
@@ -101,32 +99,36 @@ def refine(
 ) -> Iterator[Refinement]:
     """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
     features = compatibility.features
-    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, 0, grid)
+    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, grid)
     best = np.array(start.grid, dtype=np.int32)
     cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
-    number, moves_per_doubt, moves_in_all = start.rounds, start.moves_per_doubt, start.moves_in_all
-    turns, in_vain = start.turns, start.in_vain
+    number, moves_per_doubt, moves_in_all, in_vain = (
+        start.rounds,
+        start.moves_per_doubt,
+        start.moves_in_all,
+        start.in_vain,
+    )
     most, most_in_all = most_moves(len(best), effort)
     grounds = grounds_of(compatibility)
     while unit > 0:
-        start = RoundStart(number, moves_per_doubt, moves_in_all, turns, in_vain, best)
-        number += 1
-        before = cost
+        start = RoundStart(number, moves_per_doubt, moves_in_all, in_vain, best)
+        before, other = cost, best
         anneals = moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all
         rearranges = grounds.sharpness > 0 and in_vain < len(WAYS)
-        if rearranges and (number % 2 == 1 or not anneals):
+        if not anneals and not rearranges:
+            return
+        number += 1
+        if rearranges:
             now = Refinement(best, cost, cost, number, start)
-            other = yield from _rearranged(features, grounds, columns, turns, threads, now)
+            other = yield from _rearranged(features, grounds, columns, threads, now)
             best = _merged(compatibility, columns, best, [other])
             cost = cost_of_grid(features, columns, best)
             yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
-            turns += 1
             in_vain = in_vain + 1 if before - cost <= LEAST_GAIN else 0
-            continue
         if not anneals:
-            return
-        chains = _new_chains(compatibility, columns, best, seed, number)
+            continue
+        chains = _new_chains(compatibility, columns, (best, other), seed, number)
         doubts = int(chains[0].doubts.number[0])
         if doubts == 0:
             return
@@ -136,22 +138,23 @@ def refine(
             _advance(compatibility, columns, chains, bounds, moves, unit, threads)
             found = [_grid_of(chain, columns) for chain in chains]
             best = _merged(compatibility, columns, best, found)
-            cost = cost_of_grid(features, columns, best)
+            annealed = cost_of_grid(features, columns, best)
+            in_vain = 0 if annealed < cost - LEAST_GAIN else in_vain
+            cost = annealed
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
             yield Refinement(best, cost, mean_cost, number, start)
         del chains  # Before the next round makes its own: their memories are large.
-        if before - cost > LEAST_GAIN:
-            in_vain = 0
         if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
             # No round is longer than `most`: if this one was, no other follows.
             moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
 
 
 def _rearranged(
-    features: Features, grounds: Grounds, columns: int, turns: int, threads: Threads, now: Refinement
+    features: Features, grounds: Grounds, columns: int, threads: Threads, now: Refinement
 ) -> Generator[Refinement, None, NDArray[np.int32]]:
     """Return the arrangement of the moment, rearranged, and yield it as it is while that takes."""
-    way, most_cells = WAYS[turns % len(WAYS)], MOST_CELLS if turns < LONG_TURNS else CELLS_AFTER
+    turn = now.round - 1
+    way, most_cells = WAYS[turn % len(WAYS)], MOST_CELLS if turn < LONG_TURNS else CELLS_AFTER
     steps = rearranged(features, grounds, now.grid.reshape(-1, columns), way, most_cells, threads)
     while True:
         try:
@@ -168,11 +171,20 @@ def most_moves(pieces: int, effort: int) -> tuple[int, int]:
 
 
 def _new_chains(
-    compatibility: Compatibility, columns: int, grid: NDArray[np.int32], seed: int, number: int
+    compatibility: Compatibility, columns: int, grids: tuple[NDArray[np.int32], ...], seed: int, number: int
 ) -> list[Chain]:
-    bits = _memory_bits(len(grid))
+    """Return chains that start from one of the grids after the other."""
+    bits = _memory_bits(len(grids[0]))
     return [
-        new_chain(compatibility, columns, grid, bits, np.uint64(seed), np.uint64(number), np.uint64(index))
+        new_chain(
+            compatibility,
+            columns,
+            grids[index % len(grids)],
+            bits,
+            np.uint64(seed),
+            np.uint64(number),
+            np.uint64(index),
+        )
         for index in range(len(TEMPERATURES))
     ]
 
