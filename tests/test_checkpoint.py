@@ -25,7 +25,7 @@ from jigsolve import (
     resume,
     solve,
 )
-from jigsolve.checkpoint import MAGIC, Checkpoint, add_notes, remove_checkpoint, write_checkpoint
+from jigsolve.checkpoint import FORMAT, MAGIC, Checkpoint, add_notes, remove_checkpoint, write_checkpoint
 from jigsolve.genetic.algorithm import Evolution
 from jigsolve.refine import rounds
 from jigsolve.refine.rounds import RoundStart
@@ -281,8 +281,8 @@ def test_with_something_behind_it_it_is_refused(tmp_path, saved):
         (b"hello", "is not a checkpoint"),
         (b"\x89PNG\r\n\x1a\n" + bytes(1000), "is not a checkpoint"),
         (b"\n" * 1000, "is not a checkpoint"),
-        (MAGIC + b"2\n" + bytes(100), "of a jigsolve other than this"),
-        (MAGIC + b"1\n", "damaged or truncated"),
+        (MAGIC + b"%d\n" % (FORMAT - 1) + bytes(100), "of a jigsolve other than this"),
+        (MAGIC + b"%d\n" % FORMAT, "damaged or truncated"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(tmp_path, data, message):

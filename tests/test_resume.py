@@ -284,7 +284,7 @@ def test_damaged_and_foreign_checkpoints_are_refused(folder):
     data = (folder / "run").read_bytes()
     (folder / "short").write_bytes(data[: len(data) // 2])
     (folder / "flipped").write_bytes(data[:-1000] + bytes([data[-1000] ^ 4]) + data[-999:])
-    (folder / "version").write_bytes(data.replace(b"checkpoint 1\n", b"checkpoint 2\n", 1))
+    (folder / "version").write_bytes(data.replace(b"checkpoint 2\n", b"checkpoint 1\n", 1))
     assert "short is damaged or truncated" in refusal(folder, "resume", "short")
     assert "flipped is damaged or truncated" in refusal(folder, "resume", "flipped")
     assert "version is damaged, or a checkpoint of a jigsolve other than" in refusal(folder, "resume", "version")
