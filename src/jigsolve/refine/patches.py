@@ -7,7 +7,7 @@ these is right. What belongs there is told by beliefs that spread from the surro
 have no such lattice, each piece is a patch.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -87,7 +87,7 @@ def rearranged(
     """Return a grid of pieces, (rows, columns), with the patches in question where they belong by belief.
 
     It may well cost more than before. Patches cut off by the frame are of other sizes; they follow, size by size.
-    More than `most_cells` of one size are left alone, as all pairs of their patches are compared.
+    At most `most_cells` are told at once, as all pairs of their patches are compared (see `_parts`).
     Yield now and then if it takes long.
     """
     doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
@@ -114,13 +114,20 @@ def rearranged(
     return grid
 
 
-def _parts(cells: NDArray[np.bool_], most_cells: int) -> list[NDArray[np.bool_]]:
-    """Return what is rearranged at once: all cells, or if those are too many each region of them that is not."""
+def _parts(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield what is rearranged at once: all cells, or if those are too many each region of them, the smallest first.
+
+    These take no more pairs of patches together than all cells may.
+    """
     if cells.sum() <= most_cells:
-        return [cells] if cells.sum() > 1 else []
-    regions = label(~cells)
+        regions = np.where(cells, 0, -1)
+    else:
+        regions = label(~cells)
     sizes = np.bincount(regions[cells])
-    return [regions == region for region in np.flatnonzero((sizes > 1) & (sizes <= most_cells))]
+    order = np.argsort(sizes, kind="stable")
+    for region in order[np.cumsum(sizes[order] ** 2) <= most_cells**2]:
+        if sizes[region] > 1:
+            yield regions == region
 
 
 def compile_patches(compatibility: Compatibility, columns: int, threads: Threads) -> None:

@@ -38,6 +38,12 @@ WAYS = (
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
+# In how many rounds they are rearranged at most, and this divided by the number of pieces: there is always something to
+# gain in a very large puzzle.
+MOST_TURNS = 32
+MOST_TURNS_BY_PIECES = 750_000
+# To gain less than this share of the cost is to rearrange in vain.
+LEAST_SHARE = 1e-5
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
 # doubles them. A round that brings nothing is followed by one twice as long.
 FIRST_MOVES = 4
@@ -110,12 +116,13 @@ def refine(
         start.in_vain,
     )
     most, most_in_all = most_moves(len(best), effort)
+    most_turns = min(MOST_TURNS, MOST_TURNS_BY_PIECES // len(best))
     grounds = grounds_of(compatibility)
     while unit > 0:
         start = RoundStart(number, moves_per_doubt, moves_in_all, in_vain, best)
         before, other = cost, best
         anneals = moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all
-        rearranges = grounds.sharpness > 0 and in_vain < len(WAYS)
+        rearranges = grounds.sharpness > 0 and in_vain < len(WAYS) and number < most_turns
         if not anneals and not rearranges:
             return
         number += 1
@@ -125,7 +132,7 @@ def refine(
             best = _merged(compatibility, columns, best, [other])
             cost = cost_of_grid(features, columns, best)
             yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
-            in_vain = in_vain + 1 if before - cost <= LEAST_GAIN else 0
+            in_vain = in_vain + 1 if before - cost <= LEAST_SHARE * cost else 0
         if not anneals:
             continue
         chains = _new_chains(compatibility, columns, (best, other), seed, number)
@@ -139,7 +146,7 @@ def refine(
             found = [_grid_of(chain, columns) for chain in chains]
             best = _merged(compatibility, columns, best, found)
             annealed = cost_of_grid(features, columns, best)
-            in_vain = 0 if annealed < cost - LEAST_GAIN else in_vain
+            in_vain = 0 if cost - annealed > LEAST_SHARE * cost else in_vain
             cost = annealed
             mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
             yield Refinement(best, cost, mean_cost, number, start)
