@@ -100,7 +100,7 @@ def test_if_all_cells_are_too_many_each_region_is_rearranged_by_itself(portrait)
     grid[1, 13], grid[11, 3] = grid[11, 3], grid[1, 13]  # Each alone in its region, and belongs to the other.
     way = WAY._replace(near=0, single=True)
     assert (restored(portrait, grid, way=way) == right).all()
-    found = restored(portrait, grid, way=way, most_cells=30)
+    found = restored(portrait, grid, way=way, most_cells=35)
     assert (found[:5, :6] == right[:5, :6]).all()
     assert (found[10:, 11:] == right[10:, 11:]).all()
     assert right[11, 3] in found[:5, 11:]

@@ -119,10 +119,7 @@ def _parts(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.boo
 
     These take no more pairs of patches together than all cells may.
     """
-    if cells.sum() <= most_cells:
-        regions = np.where(cells, 0, -1)
-    else:
-        regions = label(~cells)
+    regions = np.where(cells, 0, -1) if cells.sum() <= most_cells else label(~cells)
     sizes = np.bincount(regions[cells])
     order = np.argsort(sizes, kind="stable")
     for region in order[np.cumsum(sizes[order] ** 2) <= most_cells**2]:
