@@ -1,19 +1,20 @@
 """Rounds of refinement: what is in question is rearranged by belief, and annealed, until longer rounds bring nothing.
 
-In a round of annealing several chains start from the best arrangement. After it they are merged: of every region, the
-cheapest version that any of them found. So chains that mend different regions do not compete, and what one spoils
-elsewhere does no harm. What is rearranged by belief is merged in the same way.
+What belief says is merged into the best arrangement: of every region, the cheaper version. Then several chains anneal,
+half of them from there and half from what belief said, which is often nearly right where it is not cheaper yet. They
+are merged in the same way: so chains that mend different regions do not compete, and what one spoils elsewhere does no
+harm.
 """
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compatibility.candidates import Compatibility
-from ..compatibility.costs import Features
 from ..compatibility.memory import empty_memory
 from ..genetic.population import cost_of_grid
 from ..threads import Threads
@@ -94,6 +95,32 @@ class Refinement:
     """Of this round."""
 
 
+class Setting(NamedTuple):
+    """What is the same in all rounds."""
+
+    compatibility: Compatibility
+    columns: int
+    effort: int
+    seed: int
+    threads: Threads
+    grounds: Grounds
+    unit: float
+
+    def cost_of(self, grid: NDArray[np.int32]) -> float:
+        """Return what an arrangement costs."""
+        return cost_of_grid(self.compatibility.features, self.columns, grid)
+
+    def anneals(self, start: RoundStart) -> bool:
+        """Return whether a round that starts like this has moves left."""
+        most_in_all = most_moves(len(start.grid), self.effort)[1]
+        return start.moves_per_doubt <= LAST_MOVES * 2**self.effort and start.moves_in_all < most_in_all
+
+    def rearranges(self, start: RoundStart) -> bool:
+        """Return whether a round that starts like this has a way left that may not be in vain."""
+        most_turns = min(MOST_TURNS, MOST_TURNS_BY_PIECES // len(start.grid))
+        return self.grounds.sharpness > 0 and start.in_vain < len(WAYS) and start.rounds < most_turns
+
+
 def refine(
     compatibility: Compatibility,
     columns: int,
@@ -104,65 +131,39 @@ def refine(
     start: RoundStart | None = None,
 ) -> Iterator[Refinement]:
     """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
-    features = compatibility.features
-    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, grid)
-    best = np.array(start.grid, dtype=np.int32)
-    cost = cost_of_grid(features, columns, best)
     unit = cost_unit(compatibility)
-    number, moves_per_doubt, moves_in_all, in_vain = (
-        start.rounds,
-        start.moves_per_doubt,
-        start.moves_in_all,
-        start.in_vain,
-    )
-    most, most_in_all = most_moves(len(best), effort)
-    most_turns = min(MOST_TURNS, MOST_TURNS_BY_PIECES // len(best))
-    grounds = grounds_of(compatibility)
-    while unit > 0:
-        start = RoundStart(number, moves_per_doubt, moves_in_all, in_vain, best)
-        before, other = cost, best
-        anneals = moves_per_doubt <= LAST_MOVES * 2**effort and moves_in_all < most_in_all
-        rearranges = grounds.sharpness > 0 and in_vain < len(WAYS) and number < most_turns
-        if not anneals and not rearranges:
-            return
-        number += 1
-        if rearranges:
-            now = Refinement(best, cost, cost, number, start)
-            other = yield from _rearranged(features, grounds, columns, threads, now)
-            best = _merged(compatibility, columns, best, [other])
-            cost = cost_of_grid(features, columns, best)
-            yield Refinement(best, cost, cost_of_grid(features, columns, other), number, start)
-            in_vain = in_vain + 1 if before - cost <= LEAST_SHARE * cost else 0
-        if not anneals:
-            continue
-        chains = _new_chains(compatibility, columns, (best, other), seed, number)
-        doubts = int(chains[0].doubts.number[0])
-        if doubts == 0:
-            return
-        moves = min(moves_per_doubt * doubts, most)
-        moves_in_all += moves
-        for bounds in _parts(moves):
-            _advance(compatibility, columns, chains, bounds, moves, unit, threads)
-            found = [_grid_of(chain, columns) for chain in chains]
-            best = _merged(compatibility, columns, best, found)
-            annealed = cost_of_grid(features, columns, best)
-            in_vain = 0 if cost - annealed > LEAST_SHARE * cost else in_vain
-            cost = annealed
-            mean_cost = float(np.mean([cost_of_grid(features, columns, one) for one in found]))
-            yield Refinement(best, cost, mean_cost, number, start)
-        del chains  # Before the next round makes its own: their memories are large.
-        if before - cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
-            # No round is longer than `most`: if this one was, no other follows.
-            moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
+    setting = Setting(compatibility, columns, effort, seed, threads, grounds_of(compatibility), unit)
+    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, np.array(grid, dtype=np.int32))
+    while unit > 0 and (setting.anneals(start) or setting.rearranges(start)):
+        cost = setting.cost_of(start.grid)
+        now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
+        other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
+        if setting.rearranges(start):
+            other = yield from _rearranged(setting, now)
+            now = _merged(setting, now, [other])
+            yield now
+        if setting.anneals(start):
+            chains = _new_chains(setting, (now.grid, other), now.round)
+            doubts = int(chains[0].doubts.number[0])
+            if doubts == 0:
+                return
+            most = most_moves(len(now.grid), effort)[0]
+            moves = min(moves_per_doubt * doubts, most)
+            now = yield from _annealed(setting, now, chains, moves)
+            del chains  # Before the next round makes its own: their memories are large.
+            if cost - now.cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
+                # No round is longer than `most`: if this one was, no other follows.
+                moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
+        in_vain = start.in_vain + 1 if cost - now.cost <= LEAST_SHARE * cost else 0
+        start = RoundStart(now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, now.grid)
 
 
-def _rearranged(
-    features: Features, grounds: Grounds, columns: int, threads: Threads, now: Refinement
-) -> Generator[Refinement, None, NDArray[np.int32]]:
+def _rearranged(setting: Setting, now: Refinement) -> Generator[Refinement, None, NDArray[np.int32]]:
     """Return the arrangement of the moment, rearranged, and yield it as it is while that takes."""
     turn = now.round - 1
     way, most_cells = WAYS[turn % len(WAYS)], MOST_CELLS if turn < LONG_TURNS else CELLS_AFTER
-    steps = rearranged(features, grounds, now.grid.reshape(-1, columns), way, most_cells, threads)
+    grid = now.grid.reshape(-1, setting.columns)
+    steps = rearranged(setting.compatibility.features, setting.grounds, grid, way, most_cells, setting.threads)
     while True:
         try:
             next(steps)
@@ -171,27 +172,37 @@ def _rearranged(
         yield now
 
 
+def _annealed(
+    setting: Setting, now: Refinement, chains: list[Chain], moves: int
+) -> Generator[Refinement, None, Refinement]:
+    """Return the best arrangement after so many moves of each chain, and yield that after each part of them."""
+    for bounds in _parts(moves):
+        _advance(setting, chains, bounds, moves)
+        now = _merged(setting, now, [_grid_of(chain, setting.columns) for chain in chains])
+        yield now
+    return now
+
+
+def _merged(setting: Setting, now: Refinement, others: list[NDArray[np.int32]]) -> Refinement:
+    """Return the arrangement of the moment with the regions that are cheaper in others."""
+    best, memory = now.grid.copy(), empty_memory(len(now.grid), 0)
+    for other in others:
+        merge(setting.compatibility.features, setting.columns, best, other, memory, LEAST_GAIN)
+    mean_cost = float(np.mean([setting.cost_of(other) for other in others]))
+    return replace(now, grid=best, cost=setting.cost_of(best), mean_cost=mean_cost)
+
+
 def most_moves(pieces: int, effort: int) -> tuple[int, int]:
     """Return how many moves a chain makes at most, in a round and in all."""
     in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_CUBE // pieces**3) * 2**effort
     return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
-def _new_chains(
-    compatibility: Compatibility, columns: int, grids: tuple[NDArray[np.int32], ...], seed: int, number: int
-) -> list[Chain]:
+def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int) -> list[Chain]:
     """Return chains that start from one of the grids after the other."""
-    bits = _memory_bits(len(grids[0]))
+    bits, seeds = _memory_bits(len(grids[0])), (np.uint64(setting.seed), np.uint64(number))
     return [
-        new_chain(
-            compatibility,
-            columns,
-            grids[index % len(grids)],
-            bits,
-            np.uint64(seed),
-            np.uint64(number),
-            np.uint64(index),
-        )
+        new_chain(setting.compatibility, setting.columns, grids[index % len(grids)], bits, *seeds, np.uint64(index))
         for index in range(len(TEMPERATURES))
     ]
 
@@ -206,20 +217,12 @@ def chains_bytes(pieces: int, columns: int) -> int:
     return len(TEMPERATURES) * ((16 * pieces << _memory_bits(pieces)) + 36 * pieces + 40 * cells)
 
 
-def _advance(
-    compatibility: Compatibility,
-    columns: int,
-    chains: list[Chain],
-    bounds: tuple[int, int],
-    moves: int,
-    unit: float,
-    threads: Threads,
-) -> None:
+def _advance(setting: Setting, chains: list[Chain], bounds: tuple[int, int], moves: int) -> None:
     def advance(begin: int, end: int) -> None:
         for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
-            anneal(compatibility, columns, chain, *bounds, moves, unit * temperature)
+            anneal(setting.compatibility, setting.columns, chain, *bounds, moves, setting.unit * temperature)
 
-    threads.run(len(chains), advance)
+    setting.threads.run(len(chains), advance)
 
 
 def _parts(moves: int) -> Iterator[tuple[int, int]]:
@@ -232,15 +235,6 @@ def _grid_of(chain: Chain, columns: int) -> NDArray[np.int32]:
     grid = np.empty(len(chain.board.places), dtype=np.int32)
     copy_grid(chain.board, columns, grid)
     return grid
-
-
-def _merged(
-    compatibility: Compatibility, columns: int, grid: NDArray[np.int32], others: list[NDArray[np.int32]]
-) -> NDArray[np.int32]:
-    best, memory = grid.copy(), empty_memory(len(grid), 0)
-    for other in others:
-        merge(compatibility.features, columns, best, other, memory, LEAST_GAIN)
-    return best
 
 
 def cost_unit(compatibility: Compatibility) -> float:
