@@ -284,3 +284,13 @@ def test_half_of_the_chains_start_from_what_was_rearranged_cheaper_or_not(monkey
     grid = wrong_in_pairs(2)
     refined(portrait, 16, grid)
     assert starts[:4] == [grid.tolist(), dearer.tolist()] * 2
+
+
+@pytest.mark.parametrize(("most", "expected"), [(5 * 240**2, 5), (10 * 240**2 - 1, 6), (0, 2)])
+def test_a_large_puzzle_is_rearranged_in_few_rounds(monkeypatch, portrait, most, expected):
+    asked = note_turns(monkeypatch)
+    monkeypatch.setattr(module, "MOST_TURNS", 6)
+    monkeypatch.setattr(module, "MOST_TURNS_BY_SQUARE", most)
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))  # No annealing.
+    refined(portrait, 16, np.random.default_rng(5).permutation(240))
+    assert len(asked) == expected

@@ -39,10 +39,10 @@ WAYS = (
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
-# In how many rounds they are rearranged at most, and this divided by the number of pieces: there is always something to
-# gain in a very large puzzle.
+# In how many rounds they are rearranged at most, and this divided by the square of the number of pieces, but twice in
+# any case: there is always something to gain in a very large puzzle.
 MOST_TURNS = 32
-MOST_TURNS_BY_PIECES = 750_000
+MOST_TURNS_BY_SQUARE = 4_000_000_000
 # To gain less than this share of the cost is to rearrange in vain.
 LEAST_SHARE = 1e-5
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
@@ -117,7 +117,7 @@ class Setting(NamedTuple):
 
     def rearranges(self, start: RoundStart) -> bool:
         """Return whether a round that starts like this has a way left that may not be in vain."""
-        most_turns = min(MOST_TURNS, MOST_TURNS_BY_PIECES // len(start.grid))
+        most_turns = max(LONG_TURNS, min(MOST_TURNS, MOST_TURNS_BY_SQUARE // len(start.grid) ** 2))
         return self.grounds.sharpness > 0 and start.in_vain < len(WAYS) and start.rounds < most_turns
 
 
