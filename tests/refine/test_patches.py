@@ -107,6 +107,17 @@ def test_if_all_cells_are_too_many_each_region_is_rearranged_by_itself(portrait)
     assert right[1, 13] in found[10:, :6]
 
 
+def test_many_small_regions_are_heard_of_on_the_way(portrait, monkeypatch):
+    monkeypatch.setattr(module, "LARGE", 12)
+    grid = np.arange(240).reshape(15, 16).astype(np.int32)
+    for y in range(1, 15, 4):
+        for x in range(1, 15, 4):
+            grid[y, x], grid[y, x + 1] = grid[y, x + 1], grid[y, x]
+    with Threads(2) as pool:
+        steps = rearranged(portrait.features, grounds_of(portrait), grid, Way(0, 0.33, single=True), 50, pool)
+        assert len(list(steps)) >= 3
+
+
 def test_single_pieces_are_patches_whatever_the_lattice(portrait):
     """A square in a wrong place and two of its pieces swapped: no square is right."""
     grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))

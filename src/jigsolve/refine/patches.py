@@ -21,7 +21,7 @@ from ..compatibility.lists import Lists
 from ..compatibility.partners import Partners
 from ..compatibility.segments import SETTLED, sharpness
 from ..threads import Threads
-from .beliefs import LEAST, Region, fill_likelihoods, settle, swap_down
+from .beliefs import LARGE, LEAST, Region, fill_likelihoods, settle, swap_down
 
 # The sizes of patches that are tried along an axis, and the share of all doubts that lie on the borders of patches of
 # the right size.
@@ -107,8 +107,13 @@ def rearranged(
     for height in np.unique(heights)[::-1]:
         for width in np.unique(widths)[::-1]:
             cells = question & (heights == height)[:, np.newaxis] & (widths == width)
+            since = 0
             for part in _parts(cells, most_cells):
                 yield from _rearrange(features, lattice, part, grid, known, sharp, threads)
+                since += int(part.sum())
+                if since > LARGE:
+                    since = 0
+                    yield
             told = lattice.in_pieces(cells)
             known[told] = grid[told]
     return grid
