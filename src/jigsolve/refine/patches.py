@@ -9,6 +9,7 @@ have no such lattice, each piece is a patch.
 
 from collections.abc import Generator, Iterator
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ def rearranged(
     """Return a grid of pieces, (rows, columns), with the patches in question where they belong by belief.
 
     It may well cost more than before. Patches cut off by the frame are of other sizes; they follow, size by size.
-    At most `most_cells` are told at once, as all pairs of their patches are compared (see `_parts`).
+    At most `most_cells` are told at once, as all pairs of their patches are compared (see `_at_once`).
     Yield now and then if it takes long.
     """
     doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
@@ -104,22 +105,21 @@ def rearranged(
     known = np.where(lattice.in_pieces(question), np.int32(-1), grid)
     sharp = grounds.sharpness * way.dullness
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
-    for height in np.unique(heights)[::-1]:
-        for width in np.unique(widths)[::-1]:
-            cells = question & (heights == height)[:, np.newaxis] & (widths == width)
-            since = 0
-            for part in _parts(cells, most_cells):
-                yield from _rearrange(features, lattice, part, grid, known, sharp, threads)
-                since += int(part.sum())
-                if since > LARGE:
-                    since = 0
-                    yield
-            told = lattice.in_pieces(cells)
-            known[told] = grid[told]
+    for height, width in product(np.unique(heights)[::-1], np.unique(widths)[::-1]):
+        cells = question & (heights == height)[:, np.newaxis] & (widths == width)
+        since = 0
+        for region in _at_once(cells, most_cells):
+            yield from _rearrange(features, lattice, region, grid, known, sharp, threads)
+            since += int(region.sum())
+            if since > LARGE:
+                since = 0
+                yield
+        told = lattice.in_pieces(cells)
+        known[told] = grid[told]
     return grid
 
 
-def _parts(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.bool_]]:
+def _at_once(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.bool_]]:
     """Yield what is rearranged at once: all cells, or if those are too many each region of them, the smallest first.
 
     These take no more pairs of patches together than all cells may.

@@ -43,7 +43,7 @@ CELLS_AFTER = 1250
 # any case: there is always something to gain in a very large puzzle.
 MOST_TURNS = 32
 MOST_TURNS_BY_SQUARE = 4_000_000_000
-# To gain less than this share of the cost is to rearrange in vain.
+# A round that gains less than this share of the cost was in vain.
 LEAST_SHARE = 1e-5
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
 # doubles them. A round that brings nothing is followed by one twice as long.
@@ -78,7 +78,7 @@ class RoundStart:
     moves_in_all: int
     """How many moves each chain made in them."""
     in_vain: int
-    """How many of them, in a row, have rearranged to no avail."""
+    """How many of them, in a row, were in vain."""
     grid: NDArray[np.int32]
 
 
@@ -145,7 +145,7 @@ def refine(
         if setting.anneals(start):
             chains = _new_chains(setting, (now.grid, other), now.round)
             doubts = int(chains[0].doubts.number[0])
-            if doubts == 0:
+            if doubts == 0:  # What is doubted in strict ways alone is not worth more rounds.
                 return
             most = most_moves(len(now.grid), effort)[0]
             moves = min(moves_per_doubt * doubts, most)
