@@ -242,7 +242,7 @@ def test_compiling_is_told(open_page, stage):
     page = ready(open_page(site.url))
     page.click("#solve")
     page.wait_for_url("**/jobs/*")
-    expect(page.locator("#overlay")).to_have_text("Warming up: once per machine, a minute or two", timeout=MS)
+    expect(page.locator("#overlay")).to_have_text("Warming up: only once, a minute or two", timeout=MS)
     settled(page)
     expect(page.locator("#overlay")).to_be_hidden()
 

@@ -152,7 +152,7 @@ export class JobView {
       const words = { starting: "Starting", reading: "Reading the picture", warming: "Getting ready", preparing: "Finding out which sides fit" };
       this.overlay(stopping ? "Stopping after this generation" : words[phase] ? `${words[phase]}…` : "");
       if (phase === "warming") {
-        this.patience = setTimeout(() => this.overlay("Warming up: once per machine, a minute or two"), PATIENCE_MS);
+        this.patience = setTimeout(() => this.overlay("Warming up: only once, a minute or two"), PATIENCE_MS);
       }
     } else {
       this.overlay("");
