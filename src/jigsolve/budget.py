@@ -13,7 +13,7 @@ from .compatibility.costs import HEAD
 from .compatibility.lists import MARGIN
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
 from .compatibility.seam_costs import line_stride
-from .compatibility.trace_costs import BLOCK, COEFFICIENTS
+from .compatibility.trace_costs import BLOCK, COEFFICIENTS, COLOUR_COEFFICIENTS
 from .errors import InputError
 from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
@@ -54,7 +54,8 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     factors = 2 * (3 * length + 13) if seams else 3 * length + 2
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
-    traces = 2 * COEFFICIENTS * (length // BLOCK) + 32 if parameters.measure == "traces" else 0
+    shares = 2 * COEFFICIENTS * (length // BLOCK) + 4 * COLOUR_COEFFICIENTS * (length // BLOCK)
+    traces = shares + 64 if parameters.measure == "traces" else 0
     features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
     # those of sides that are looked at again.

@@ -209,7 +209,7 @@ def resume(
 
 
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
-    """Return what an arrangement costs, as `solve` would count it; by the default preset's measure when None."""
+    """Return what an arrangement costs, as a `Result` has it; by the default preset's measure when None."""
     puzzle.check_fits(arrangement)
     measure = measure or parameters_of(DEFAULT_PRESET).measure
     one_of("measure", measure, tuple(MEASURES))
@@ -293,11 +293,13 @@ def _run(
         saver = Saver(run.path, run.every, warn, recorder.checkpoint)
         stopped = _search(compatibility, run, pool, recorder, saver)
         clock.lap(recorder.records[-1][0].stage)
+    best = recorder.records[-1][1]
     return Result(
         puzzle=puzzle,
-        arrangement=recorder.records[-1][1],
-        cost=recorder.records[-1][0].best_cost,
-        certain_share=buddied_share(compatibility.buddies, recorder.records[-1][1].grid),
+        arrangement=best,
+        # By the measure alone: the search may know more, from comparing pieces with each other.
+        cost=cost_of_grid(features, puzzle.columns, np.ascontiguousarray(best.grid, dtype=np.int32).ravel()),
+        certain_share=buddied_share(compatibility.buddies, best.grid),
         history=tuple(generation for generation, _ in recorder.records),
         seconds=clock.seconds(),
         seed=run.seed,

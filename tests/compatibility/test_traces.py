@@ -41,6 +41,11 @@ def find_traces(puzzle):
     return traced_seams(puzzle).traces
 
 
+def steps_of(puzzle):
+    """The steps of brightness, and how corners lie in its blocks."""
+    return module._steps(puzzle.pieces, module.Undoing(np.empty((0, 0)), np.empty((0, 0))))
+
+
 def neighbours(puzzle):
     """All pairs of sides that meet in a puzzle that is not shuffled."""
     grid = np.arange(len(puzzle)).reshape(puzzle.rows, puzzle.columns)
@@ -52,7 +57,7 @@ def neighbours(puzzle):
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_steps_are_those_of_the_file(photo, quality, offset):
     pixels, steps = compressed(photo.pixels[1:, 2:], quality)
-    found, _ = module._steps(cut(pixels, 28, offset=offset)[0].pieces)
+    found, _ = steps_of(cut(pixels, 28, offset=offset)[0])
     told = (found != UNUSED_STEP) & (found != 0)
     assert told.sum() > 20
     # Of a frequency that one or two blocks have, a multiple of the step or one beside it may be taken.
@@ -66,9 +71,9 @@ def test_the_phase_of_a_piece_is_never_ruled_out_and_often_the_only_one_left(pho
         offset = (2, 4)  # At odd offsets some pieces have no whole block.
     puzzle, phases = cut(compressed(photo.pixels)[0], width, height, offset)
     traces = find_traces(puzzle)
-    _, corner = module._steps(puzzle.pieces)
+    _, corner = steps_of(puzzle)
     possible = module._possible_phases(height, width, corner).tolist()
-    masks = traces.keys[2::4, 0]  # At a left side a piece is the right one of the two.
+    masks = traces.brightness.keys[2::4, 0]  # At a left side a piece is the right one of the two.
     numbers = np.array([possible.index(phase) for phase in phases.tolist()], dtype=np.uint64)
     assert (masks >> numbers & np.uint64(1)).mean() > 0.995
     left = np.array([int(mask).bit_count() for mask in masks])
@@ -99,7 +104,7 @@ def test_sides_that_meet_complete_their_blocks_and_others_do_not(photo, width, h
 def test_a_misfit_is_what_the_joined_blocks_are_off():
     puzzle, phases = cut(compressed_noise(), 12)
     traces = find_traces(puzzle)
-    masks = traces.keys[::4, 0]
+    masks = traces.brightness.keys[::4, 0]
     sure = masks & (masks - np.uint64(1)) == 0
     sure &= (puzzle.pieces > 0).all(axis=(1, 2, 3)) & (puzzle.pieces < 255).all(axis=(1, 2, 3))
     sure = np.flatnonzero(sure)
@@ -114,7 +119,11 @@ def test_a_misfit_is_what_the_joined_blocks_are_off():
                     assert found == MISFIT
                     continue
                 rests = naive.block_rests(
-                    puzzle.pieces[piece], puzzle.pieces[other], direction, phases[other], traces.steps.reshape(8, 8)
+                    puzzle.pieces[piece],
+                    puzzle.pieces[other],
+                    direction,
+                    phases[other],
+                    traces.brightness.steps.reshape(8, 8),
                 )
                 broken = np.clip((rests - trace_costs.WHOLE) / (trace_costs.BROKEN - trace_costs.WHOLE), 0, 1)
                 # Shares are rounded to 256ths of a step, and squares are counted in 256ths of a level.
@@ -145,12 +154,12 @@ def flat(photo):
 
 @pytest.mark.parametrize("picture", [never_compressed, resized, of_16_bits, transparent, flat])
 def test_other_pictures_have_no_traces(photo, picture):
-    assert len(find_traces(cut(picture(photo), 28)[0]).keys) == 0
+    assert all(len(plane.keys) == 0 for plane in find_traces(cut(picture(photo), 28)[0]))
 
 
 @pytest.mark.parametrize("size", [4, 10, 13, 16, 32])
 def test_pieces_that_are_too_small_or_end_with_blocks_have_no_traces(photo, size):
-    assert len(find_traces(cut(photo.pixels, size)[0]).keys) == 0
+    assert all(len(plane.keys) == 0 for plane in find_traces(cut(photo.pixels, size)[0]))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -159,8 +168,8 @@ def test_a_puzzle_that_was_compressed_after_it_was_shuffled_has_no_traces(photo,
     rows, columns = shuffled.rows, shuffled.columns
     picture = shuffled.pieces.reshape(rows, columns, 28, 28, 3).swapaxes(1, 2).reshape(28 * rows, 28 * columns, 3)
     puzzle = cut(compressed(picture)[0], 28)[0]
-    assert np.count_nonzero(module._steps(puzzle.pieces)[0]) > 32  # There are blocks, but not of the picture.
-    assert len(find_traces(puzzle).keys) == 0
+    assert np.count_nonzero(steps_of(puzzle)[0]) > 32  # There are blocks, but not of the picture.
+    assert all(len(plane.keys) == 0 for plane in find_traces(puzzle))
 
 
 def test_lists_are_exact_among_those_that_can_meet_and_in_order_of_all_that_is_known(photo, monkeypatch):
@@ -170,8 +179,9 @@ def test_lists_are_exact_among_those_that_can_meet_and_in_order_of_all_that_is_k
     puzzle, _ = cut(compressed(photo.pixels)[0][:336, :448], 28)
     features, keep = traced_seams(puzzle), 6
     found = compatibility_of(features, keep)
-    plain, squares = squares_of(midline_seams(puzzle)), squares_of(features)
-    masks = features.traces.keys[:, 0]
+    plain, squares = squares_of(midline_seams(puzzle)), squares_of(found.features)
+    traces = found.features.traces
+    masks = (traces.colour if len(traces.colour.keys) > 0 else traces.brightness).keys[:, 0]
     asked = 0
     for side, others in enumerate(found.candidates):
         piece, direction = divmod(side, 4)

@@ -12,10 +12,16 @@ from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import find_partners, of_rank
+from .phases import narrowed, share_of_several
+from .seam_costs import Seams
 from .segments import join_segments, partners_in_segments
 
-# The share of the time for candidates after which the lists are found, about, and judged in context.
-LISTED, JUDGED = 0.7, 0.8
+# The share of the time for candidates after which phases are told apart, about, the lists are found, and judged in
+# context.
+TOLD, LISTED, JUDGED = 0.2, 0.7, 0.8
+# Candidates that are enough to tell phases, and the share of pieces that must be of several for that to be worth while.
+ROUGH = 16
+SEVERAL = 0.25
 
 
 class Compatibility(NamedTuple):
@@ -58,7 +64,8 @@ def find_candidates(
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
     and, in a large puzzle, from the segments that they make (see `segments`): a small one is refined to the end anyway.
     """
-    lists = find_lists(features, keep, threads, part_of(tell, 0, LISTED if frame else 1))
+    features = _told_apart(features, threads, part_of(tell, 0, TOLD))
+    lists = find_lists(features, keep, threads, part_of(tell, TOLD, LISTED if frame else 1))
     partners = find_partners(lists, threads)
     if frame:
         large = len(partners.pieces) > SMALL_PUZZLE
@@ -82,10 +89,21 @@ def find_candidates(
     )
 
 
+def _told_apart(features: Features, threads: Threads, tell: Tell) -> Features:
+    """Return the features with fewer phases of colour, if many pieces have several (see `phases`)."""
+    if not isinstance(features, Seams) or share_of_several(features.traces) < SEVERAL:
+        return features
+    partners = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads)
+    return features._replace(traces=narrowed(features.traces, partners.up_to(SURE)))
+
+
 def compile_segments(features: Features, frame: tuple[int, int], threads: Threads) -> None:
-    """Compile what only large puzzles need, with a small one."""
+    """Compile what only large puzzles need, or those with many flat pieces, with a small one."""
     lists = find_lists(features, 2, threads)
-    join_segments(features, lists, find_partners(lists, threads), frame, 1.0, threads, part_of(None, 0, 1))
+    partners = find_partners(lists, threads)
+    join_segments(features, lists, partners, frame, 1.0, threads, part_of(None, 0, 1))
+    if isinstance(features, Seams) and len(features.traces.brightness.keys) > 0:
+        narrowed(features.traces._replace(colour=features.traces.brightness), partners.pieces)
 
 
 def fair_costs(features: Features, lists: Lists, sure: NDArray[np.int32]) -> NDArray[np.float32]:

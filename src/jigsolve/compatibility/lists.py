@@ -41,14 +41,16 @@ class Lists(NamedTuple):
     costs: NDArray[np.float32]
 
 
-def find_lists(features: Features, keep: int, threads: Threads, tell: Tell | None = None) -> Lists:
-    """Find the `keep` cheapest candidates of every side.
+def find_lists(
+    features: Features, keep: int, threads: Threads, tell: Tell | None = None, *, exact: bool = True
+) -> Lists:
+    """Find the `keep` cheapest candidates of every side; if it need not be exact, faster, and nearly so.
 
     Where there are traces of compression, these are the cheapest without them, of the sides that can meet, in order of
     their costs with them.
     """
-    lists = _candidates(features, keep, threads, tell)
-    if isinstance(features, Seams) and len(features.traces.keys) > 0:
+    lists = _candidates(features, keep, threads, tell, exact)
+    if isinstance(features, Seams) and any(len(plane.keys) > 0 for plane in features.traces):
         threads.run(len(lists.candidates), partial(weigh, features, lists))
     return lists
 
@@ -58,8 +60,8 @@ def _untraced(features: Features) -> Features:
     return features._replace(traces=no_traces()) if isinstance(features, Seams) else features
 
 
-def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None) -> Lists:
-    """Return the exact lists.
+def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None, exact: bool) -> Lists:
+    """Return the lists.
 
     A matrix product bounds the costs of all pairs from below, tile by tile. A pair has one cost, seen from either side,
     so each tile serves the sides of its rows and those of its columns. Of those with the lowest bounds the costs are
@@ -78,9 +80,10 @@ def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | No
         short = min(keep + MARGIN, pieces - 1)
         own, others = _nearest_by_bound(left, right, short, threads, part_of(tell, begin, bounded))
         again = _settle(features, direction, own, lists, threads)
-        _look_again(features, direction, again, left, right, lists, threads, part_of(tell, bounded, half))
-        again = _settle(features, direction + 2, others, lists, threads)
-        _look_again(features, direction + 2, again, right, left, lists, threads, part_of(tell, half, end))
+        others_again = _settle(features, direction + 2, others, lists, threads)
+        if exact:
+            _look_again(features, direction, again, left, right, lists, threads, part_of(tell, bounded, half))
+            _look_again(features, direction + 2, others_again, right, left, lists, threads, part_of(tell, half, end))
     return lists
 
 

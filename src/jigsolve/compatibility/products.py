@@ -107,25 +107,34 @@ def factors_of(features: Features, direction: int, least: int = 0) -> tuple[Fact
 
 
 def _masks(seams: Seams, direction: int, least: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the masks of the sides of a direction, and of those facing them; rare ones are widened to all bits."""
-    pieces = len(seams.weights) // 4
-    everything = np.full(pieces, np.uint64(2**64 - 1))
-    if len(seams.traces.keys) == 0:
-        return everything, everything
-    both = [seams.traces.keys[facing::4, MASK] for facing in (direction, direction + 2)]
-    both = [_without_rare(masks) for masks in both]
-    for own, others in (both, both[::-1]):
-        kinds, counts = np.unique(others, return_counts=True)
-        for mask in np.unique(own):
-            if counts[kinds & mask != 0].sum() <= least:
-                return everything, everything
-    return both[0], both[1]
+    """Return the masks of the sides of a direction, and of those facing them; rare ones are widened.
+
+    Colour tells more phases apart than brightness, if there is enough of each.
+    """
+    for plane in (seams.traces.colour, seams.traces.brightness):
+        if len(plane.keys) > 0:
+            both = [_without_rare(plane.keys[facing::4, MASK]) for facing in (direction, direction + 2)]
+            if _fewest_that_meet(*both) > least and _fewest_that_meet(*both[::-1]) > least:
+                return both[0], both[1]
+    everything = np.full(len(seams.weights) // 4, np.uint64(2**64 - 1))
+    return everything, everything
+
+
+def _fewest_that_meet(masks: NDArray[np.uint64], others: NDArray[np.uint64]) -> int:
+    kinds, counts = np.unique(others, return_counts=True)
+    return min(int(counts[kinds & mask != 0].sum()) for mask in np.unique(masks))
 
 
 def _without_rare(masks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    _, which, counts = np.unique(masks, return_inverse=True, return_counts=True)
+    """Return the masks with rare ones widened to the narrowest that is not rare, or else to all bits."""
+    kinds, which, counts = np.unique(masks, return_inverse=True, return_counts=True)
     rare = counts < np.maximum(RARE * len(masks), RARE_COUNT)
-    return np.where(rare[which], np.uint64(2**64 - 1), masks)
+    frequent = kinds[~rare]
+    frequent = np.append(frequent[np.argsort(np.bitwise_count(frequent), kind="stable")], np.uint64(2**64 - 1))
+    wide = [
+        frequent[np.argmax(frequent & kind == kind)] if few else kind for kind, few in zip(kinds, rare, strict=True)
+    ]
+    return np.array(wide, dtype=np.uint64)[which]
 
 
 def bound_tiles(rows: Factors, columns: Factors, limits: NDArray[np.float64] | None = None) -> Iterator[Tile]:

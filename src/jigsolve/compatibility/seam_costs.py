@@ -195,7 +195,7 @@ def _sums(lines, side, other, stride):
 def seam_square(features, side, other):
     """What the cost of two sides is a root of (see `Seams`)."""
     square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
-    return square + _misfit(features.traces, side, other)
+    return square + misfit(features.traces, side, other)
 
 
 @kernel
@@ -214,11 +214,6 @@ def _square(lines, lengths, means, weights, side, other):
     if weights.shape[1] > 6:
         total += _weighted_by_both(weights, side, other, 6, _moments_along(lines, side, other, stride, length))
     return max(total, 0.0)
-
-
-@inlined
-def _misfit(traces, side, other):
-    return misfit(traces, side, other) if len(traces.keys) > 0 else 0.0
 
 
 @inlined

@@ -5,12 +5,15 @@ multiples of a step for each frequency. Where a seam runs through a block, the t
 again. In a sky, where every piece fits every other, this tells the true neighbour from nearly all others. Everything is
 found from the pixels: the steps, and how blocks lie in each piece.
 
+Colour is mostly kept at half the width and height: its blocks are 16 x 16 pixels, so that half of the seams that run
+between blocks of brightness cut blocks of colour. Decoders blend its samples to make pixels of them; that is undone.
+
 Nothing is found, and nothing changes, in pictures that were never compressed or that were resized since, and where
 pieces end with blocks; nor if a puzzle was compressed after it was shuffled, as its seams cut no blocks of it.
 """
 
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +21,15 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..images import Pixels
 from ..puzzle import Puzzle
+from .phases import codes_of, not_refuted, side_masks
 from .seam_costs import Seams, seam_square
 from .trace_costs import (
     BLOCK,
     BROKEN,
+    BROKEN_BLOCK,
+    BROKEN_COLOUR,
     COEFFICIENTS,
+    COLOUR_COEFFICIENTS,
     FIRST,
     HALF,
     LEGIBLE,
@@ -33,13 +40,20 @@ from .trace_costs import (
     NUMBERS,
     PARTS,
     WHOLE,
+    WHOLE_COLOUR,
+    Plane,
     Traces,
-    misfit,
+    broken_between,
+    no_plane,
     no_traces,
 )
 
 # Cosines are whole numbers of this many parts, so that sums of their products with pixels are exact.
 FINE = 4096
+# Samples of colour are known to this many parts of a level.
+LEVEL_PARTS = 256
+# Of colour the frequencies up to this sum count: the others are mostly zero, and add what rounding did to them.
+HIGHEST_COLOUR = 3
 # A coefficient is rarely further from a multiple of its step than this, as pixels are rounded.
 NEAR = 0.9
 # Steps that are looked for, as smaller ones say nothing; and what is taken for a frequency that is zero everywhere: not
@@ -47,9 +61,6 @@ NEAR = 0.9
 LEAST_STEP, LARGEST_STEP, UNUSED_STEP = 3, 255, 64
 # Blocks along a side that are looked at.
 MOST_BLOCKS = 8
-# How many blocks more must be broken before a phase is out of the question, and which share may be in the best one.
-CLEAR = 0.75
-MOSTLY_WHOLE = 0.25
 # Below this share a piece is taken to be whole in spite of clipped colours.
 SOUND = 0.1
 # Pieces that the steps are told from, and by how much more zeros it must be clear how blocks lie in them.
@@ -70,6 +81,34 @@ def _cosines() -> NDArray[np.float64]:
 
 COSINES = _cosines()
 CORNERS = np.array([(y, x) for y in range(BLOCK) for x in range(BLOCK)])
+LOWEST = np.argsort(CORNERS.sum(axis=1), kind="stable")[:COLOUR_COEFFICIENTS]
+
+
+class Undoing(NamedTuple):
+    """How samples of colour are told from pixels, along both axes; of no rows if brightness is asked for."""
+
+    down: NDArray[np.float64]
+    """(samples, pixels), whole numbers of 1 / FINE, so that sums of products are exact."""
+    across: NDArray[np.float64]
+    """(pixels, samples)."""
+
+    @property
+    def halves(self) -> bool:
+        """Whether there are half as many samples as pixels, as there are of colour."""
+        return len(self.down) > 0
+
+
+def _undoing(length: int) -> NDArray[np.float64]:
+    """Return how samples of colour are told from pixels along an axis, by least squares.
+
+    A pixel is three parts of the sample that it lies in and one of the sample that it is next to, which may be one
+    beyond the edge of the piece.
+    """
+    pixel, samples = np.arange(length), length // 2
+    blend = np.zeros((length, samples + 2))
+    blend[pixel, pixel // 2 + 1] = 0.75
+    blend[pixel, pixel // 2 + 2 * (pixel % 2)] = 0.25
+    return np.rint(FINE * np.linalg.pinv(blend)[1:-1])
 
 
 def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
@@ -78,18 +117,72 @@ def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
     `seams` are the features by which sides are compared otherwise.
     """
     pieces = puzzle.pieces
-    height, width = pieces.shape[1:3]
-    if pieces.dtype != np.uint8 or pieces.shape[3] not in (1, 3) or _too_small(height) or _too_small(width):
+    height, width, channels = pieces.shape[1:]
+    if pieces.dtype != np.uint8 or channels not in (1, 3):
         return no_traces()
-    steps, corner = _steps(pieces)
+    nothing = np.empty((0, 0))
+    brightness = _find_plane(pieces, Undoing(nothing, nothing), seams, no_phases())
+    if channels == 1 or height % 2 or width % 2:
+        return Traces(brightness.plane, no_plane())
+    colour = _find_plane(pieces, Undoing(_undoing(height), np.ascontiguousarray(_undoing(width).T)), seams, brightness)
+    return Traces(brightness.plane, colour.plane)
+
+
+class Found(NamedTuple):
+    """A plane of traces, and the phases of pieces that it was made for."""
+
+    plane: Plane
+    plausible: NDArray[np.uint64]
+    """(pieces,): a bit for each phase."""
+
+
+def no_phases() -> Found:
+    """Return what is found where there is nothing to find."""
+    return Found(no_plane(), np.empty(0, dtype=np.uint64))
+
+
+def _find_plane(pieces: Pixels, undoing: Undoing, seams: Seams, known: Found) -> Found:
+    """Return the traces of brightness or colour, if they hold; phases are among those `known` of smaller blocks."""
+    height, width = (length // (2 if undoing.halves else 1) for length in pieces.shape[1:3])
+    if _too_small(height) or _too_small(width):
+        return no_phases()
+    steps, corner = _steps(pieces, undoing)
     if np.count_nonzero(steps) < COEFFICIENTS // 2:
-        return no_traces()
+        return no_phases()
+    if undoing.halves:
+        steps[(CORNERS.sum(axis=1) == 0) | (CORNERS.sum(axis=1) > HIGHEST_COLOUR)] = 0
     phases = _possible_phases(height, width, corner)
-    plausible = np.empty(len(pieces), dtype=np.uint64)
+    plausible = _refined(known, phases, len(pieces))
     sound = np.empty(len(pieces), dtype=np.bool_)
-    find_phases(pieces, steps, COSINES, phases, plausible, sound)
-    traces = _gather(pieces, steps, phases, plausible, sound)
-    return traces if _hold(traces, seams) else no_traces()
+    evidence = _known_evidence(known, phases, len(pieces))
+    limits = np.array([WHOLE_COLOUR, BROKEN_COLOUR] if undoing.halves else [WHOLE, BROKEN], dtype=np.int64)
+    find_phases(pieces, undoing, steps, limits, COSINES, phases, plausible, sound, evidence)
+    plane = _gather(pieces, undoing, steps, limits, phases, plausible, sound, evidence)
+    return Found(plane, plausible) if _hold(plane, seams) else no_phases()
+
+
+def _refined(known: Found, phases: NDArray[np.int64], pieces: int) -> NDArray[np.uint64]:
+    """Return which phases of blocks twice as large are plausible for each piece by what is known of the smaller."""
+    every = np.uint64((1 << len(phases)) - 1)
+    refined = np.zeros(pieces, dtype=np.uint64)
+    for index, number in _smaller(known, phases):
+        refined |= (known.plausible >> np.uint64(number) & np.uint64(1)) << np.uint64(index)
+    return np.where(refined > 0, refined, every)
+
+
+def _known_evidence(known: Found, phases: NDArray[np.int64], pieces: int) -> NDArray[np.float32]:
+    """Return what is known of the smaller blocks, by the phases of those twice as large."""
+    evidence = np.zeros((2, pieces, len(phases)), dtype=np.float32)
+    for index, number in _smaller(known, phases):
+        evidence[:, :, index] = known.plane.evidence[:, :, number]
+    return evidence
+
+
+def _smaller(known: Found, phases: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return the numbers of phases of blocks twice as large, each with that of the phase of the smaller blocks."""
+    of = {tuple(phase): number for number, phase in enumerate(known.plane.phases.tolist())}
+    pairs = [(index, of.get(tuple(phase), -1)) for index, phase in enumerate((2 * phases % BLOCK).tolist())]
+    return [(index, number) for index, number in pairs if number >= 0]
 
 
 def _too_small(size: int) -> bool:
@@ -107,7 +200,7 @@ def _common(height: int, width: int) -> NDArray[np.int64]:
     return np.array([gcd(height, BLOCK), gcd(width, BLOCK)])
 
 
-def _steps(pieces: Pixels) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+def _steps(pieces: Pixels, undoing: Undoing) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return the steps, as a sample of the pieces tells, those with most contrast, and how corners lie in blocks.
 
     Where blocks are whole, most coefficients of high frequency are zero. Corners of pieces are multiples of their size
@@ -115,19 +208,22 @@ def _steps(pieces: Pixels) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """
     nothing = np.zeros(COEFFICIENTS, dtype=np.int16)
     sample = pieces[:: -(-len(pieces) // (8 * SAMPLE))]
-    levels = np.stack([luma(piece) for piece in sample])
+    planes = np.stack([planes_of(piece, undoing) for piece in sample])
+    levels = planes.reshape(-1, *planes.shape[2:])
     contrast = levels.std(axis=(1, 2))
     chosen = np.argsort(-contrast, kind="stable")[: min(SAMPLE, np.count_nonzero(contrast > 1))]
     if len(chosen) == 0:
         return nothing, CORNERS[0]
-    levels, clipped = levels[chosen], ((sample[chosen] == 0) | (sample[chosen] == 255)).any(axis=3)
-    zeros = np.stack([_zeros(levels, corner) for corner in CORNERS])
-    best, ranked = CORNERS[zeros.argmax(axis=0)], np.sort(zeros, axis=0)
+    levels, clipped = levels[chosen], _clipped(sample[chosen // planes.shape[1]], undoing)
+    lowest = HIGHEST_COLOUR if undoing.halves else BLOCK - 1
     common = _common(*levels.shape[1:])
-    alike, votes = np.unique(best % common, axis=0, return_counts=True)
+    zeros = np.stack([_zeros(levels, corner, lowest) for corner in CORNERS])
+    alike, votes = np.unique(CORNERS[zeros.argmax(axis=0)] % common, axis=0, return_counts=True)
     winner = alike[votes.argmax()]
-    clear = np.flatnonzero((best % common == winner).all(axis=1) & (ranked[-1] > ranked[-2] + LEAD))
-    if votes.max() < len(best) / 2 or len(clear) == 0:
+    possible = (CORNERS % common == winner).all(axis=1)
+    best, ranked = CORNERS[possible][zeros[possible].argmax(axis=0)], np.sort(zeros[possible], axis=0)
+    clear = np.flatnonzero(ranked[-1] > ranked[-2] + LEAD) if len(ranked) > 1 else np.arange(len(best))
+    if votes.max() < len(chosen) / 2 or len(clear) == 0:
         return nothing, winner
     whole = []
     for piece in clear:
@@ -136,9 +232,18 @@ def _steps(pieces: Pixels) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     return np.array([_step(np.abs(values)) for values in np.concatenate(whole).T], dtype=np.int16), winner
 
 
-def _zeros(levels: NDArray[np.float64], corner: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of zeros among the high frequencies of each piece's blocks, if its corner lies there."""
-    high = CORNERS.sum(axis=1) >= BLOCK - 1
+def _clipped(pieces: Pixels, undoing: Undoing) -> NDArray[np.bool_]:
+    """Return which samples of pieces lie where a colour is as dark or as bright as can be."""
+    clipped = ((pieces == 0) | (pieces == 255)).any(axis=3)
+    if not undoing.halves:
+        return clipped
+    count, height, width = clipped.shape
+    return clipped.reshape(count, height // 2, 2, width // 2, 2).any(axis=(2, 4))
+
+
+def _zeros(levels: NDArray[np.float64], corner: NDArray[np.int64], lowest: int) -> NDArray[np.float64]:
+    """Return the share of zeros among the frequencies from `lowest` on of each piece, if its corner lies there."""
+    high = CORNERS.sum(axis=1) >= lowest
     coefficients = _coefficients(_blocks(levels, *corner))[:, :, high]
     return (np.abs(coefficients) < NEAR).sum(axis=(1, 2)) / max(1, coefficients.shape[1]) / np.count_nonzero(high)
 
@@ -174,47 +279,45 @@ def _step(sizes: NDArray[np.float64]) -> int:
 
 def _gather(
     pieces: Pixels,
+    undoing: Undoing,
     steps: NDArray[np.int16],
+    limits: NDArray[np.int64],
     phases: NDArray[np.int64],
     plausible: NDArray[np.uint64],
     sound: NDArray[np.bool_],
-) -> Traces:
+    evidence: NDArray[np.float32],
+) -> Plane:
     """Return the traces of all sides, from the plausible phases of their pieces."""
-    height, width = pieces.shape[1:3]
-    number = np.full((BLOCK, BLOCK), -1)
-    number[phases[:, 0], phases[:, 1]] = np.arange(len(phases))
-    # The phase of the right or lower piece at each side of a piece of each phase.
-    beside = np.stack([(phases + step) % BLOCK for step in ((0, width), (height, 0), (0, 0), (0, 0))], axis=1)
-    codes = number[beside[:, :, 0], beside[:, :, 1]]
-    masks = np.zeros((len(pieces), 4), dtype=np.uint64)
-    counts = np.zeros(len(pieces), dtype=np.int64)
-    for index, code in enumerate(codes):
-        has = plausible >> np.uint64(index) & np.uint64(1)
-        counts += has.astype(np.int64)
-        masks |= has[:, np.newaxis] << code.astype(np.uint64)
+    scale, channels = (2, 2) if undoing.halves else (1, 1)
+    height, width = pieces.shape[1] // scale, pieces.shape[2] // scale
+    codes = codes_of(phases, (height, width))
+    counts = np.bitwise_count(plausible).astype(np.int64)
     rows = np.where(counts <= MOST_PLAUSIBLE, counts, 0).repeat(4)
     keys = np.zeros((4 * len(pieces), 4), dtype=np.uint64)
+    masks = side_masks(plausible, codes)
     keys[:, MASK], keys[:, NUMBERS], keys[:, FIRST] = masks.ravel(), 2**64 - 1, np.cumsum(rows) - rows
-    along = min(MOST_BLOCKS, max(height, width) // BLOCK)
-    traces = Traces(keys, np.zeros((rows.sum(), COEFFICIENTS * along), dtype=np.int8), steps)
-    fill_shares(pieces, phases, codes, plausible, sound, COSINES, traces)
-    return traces
+    kept = LOWEST if undoing.halves else np.arange(COEFFICIENTS)
+    along = min(MOST_BLOCKS // channels, max(height, width) // BLOCK)
+    shares = np.zeros((rows.sum(), len(kept) * channels * along), dtype=np.int8)
+    plane = Plane(keys, shares, steps[kept], limits, np.array([height, width]), phases, evidence)
+    fill_shares(pieces, undoing, phases, codes, plausible, sound, COSINES, kept, plane)
+    return plane
 
 
-def _hold(traces: Traces, seams: Seams) -> bool:
+def _hold(plane: Plane, seams: Seams) -> bool:
     """Whether sides find others that complete the blocks that they cut, few of them, and such as fit otherwise too.
 
     In a puzzle that was compressed after it was shuffled, blocks are completed by what lay beside a piece then.
     """
-    sides, masks = np.arange(len(traces.keys)), traces.keys[:, MASK]
-    clean = np.bitwise_or.reduce(traces.keys[:, LEGIBLE].copy().view(np.uint8).reshape(-1, 8), axis=1)
+    sides, masks = np.arange(len(plane.keys)), plane.keys[:, MASK]
+    clean = np.bitwise_or.reduce(plane.keys[:, LEGIBLE].copy().view(np.uint8).reshape(-1, 8), axis=1)
     probes = np.flatnonzero((clean > 0) & (masks & (masks - np.uint64(1)) == 0) & (sides % 4 < 2))
     completed = asked = 0
     for side in probes[:: max(1, len(probes) // PROBES)]:
         meets = (masks & masks[side] != 0) & (sides % 4 == side % 4 + 2) & (sides // 4 != side // 4)
         others = np.flatnonzero(meets & (clean & clean[side] != 0))
-        misfits, squares = judged(traces, seams, side, others)
-        whole = misfits < 0.1 * MISFIT
+        broken, squares = judged(plane, seams, side, others)
+        whole = BROKEN_BLOCK * broken < 0.1 * MISFIT
         if np.count_nonzero(whole) <= max(1, len(others) // 10):  # Where more do, all are flat, and say nothing.
             asked += 1
             completed += whole.any() and (squares < squares[whole].min()).mean() < FITTING
@@ -222,27 +325,63 @@ def _hold(traces: Traces, seams: Seams) -> bool:
 
 
 @kernel
-def judged(traces, seams, side, others):
-    """What traces add to the sums of squares of a side and several others, and these sums without them."""
-    misfits, squares = np.empty(len(others)), np.empty(len(others))
+def judged(plane, seams, side, others):
+    """How many blocks are broken between a side and several others, and the sums of squares that they cost."""
+    broken, squares = np.empty(len(others)), np.empty(len(others))
     for index in range(len(others)):
-        misfits[index] = misfit(traces, side, others[index])
+        broken[index] = broken_between(plane, side, others[index])
         squares[index] = seam_square(seams, side, others[index])
-    return misfits, squares
+    return broken, squares
+
+
+@inlined
+def level_of(piece, y, x):
+    """The brightness of a pixel that JPEG keeps: a whole level, as its decoder had it, unless a colour was clipped."""
+    if piece.shape[2] == 1:
+        return np.int64(piece[y, x, 0])
+    red, green, blue = np.int64(piece[y, x, 0]), np.int64(piece[y, x, 1]), np.int64(piece[y, x, 2])
+    return (299 * red + 587 * green + 114 * blue + 500) // 1000
+
+
+@inlined
+def tint_of(piece, y, x, channel):
+    """The first or second colour of a pixel, in the same way: how blue it is, or how red, more than bright."""
+    more = np.int64(piece[y, x, 2 if channel == 0 else 0]) - level_of(piece, y, x)
+    scale = 1772 if channel == 0 else 1402
+    return (2000 * more + scale) // (2 * scale)
 
 
 @kernel
-def luma(piece):
-    """The brightness that JPEG keeps, less 128: whole levels, as its decoder had them, unless a colour was clipped."""
-    height, width, channels = piece.shape
-    levels = np.empty((height, width))
-    for y in range(height):
-        for x in range(width):
-            level = np.int64(piece[y, x, 0])
-            if channels == 3:
-                level = (299 * level + 587 * np.int64(piece[y, x, 1]) + 114 * np.int64(piece[y, x, 2]) + 500) // 1000
-            levels[y, x] = level - 128
+def planes_of(piece, undoing):
+    """The levels that JPEG keeps: the brightness of all pixels of a piece, less 128, or the samples of both colours."""
+    if len(undoing.down) > 0:
+        return colours_of(piece, undoing)
+    levels = np.empty((1, piece.shape[0], piece.shape[1]))
+    for y in range(piece.shape[0]):
+        for x in range(piece.shape[1]):
+            levels[0, y, x] = level_of(piece, y, x) - 128
     return levels
+
+
+@kernel
+def colours_of(piece, undoing):
+    """The samples of both colours, rounded, so that they and the sums of their products with cosines are exact."""
+    down, across = undoing
+    height, width, samples = piece.shape[0], piece.shape[1], across.shape[1]
+    tints, row, levels = np.empty((height, width)), np.empty(width), np.zeros((2, len(down), samples))
+    for channel in range(2):
+        for y in range(height):
+            for x in range(width):
+                tints[y, x] = tint_of(piece, y, x, channel)
+        for v in range(len(down)):
+            row[:] = 0
+            for y in range(height):
+                for x in range(width):
+                    row[x] += down[v, y] * tints[y, x]
+            for x in range(width):
+                for u in range(samples):
+                    levels[channel, v, u] += row[x] * across[x, u]
+    return np.rint(levels / (FINE * FINE // LEVEL_PARTS)) / LEVEL_PARTS
 
 
 @kernel
@@ -265,7 +404,7 @@ def transform(levels, top, left, cosines, coefficients):
 
 
 @inlined
-def broken_part(coefficients, steps):
+def broken_part(coefficients, steps, limits):
     """How far a block's coefficients are from multiples of the steps: 0 if it is whole, up to 1."""
     rest = 0.0
     for k in range(COEFFICIENTS):
@@ -273,77 +412,77 @@ def broken_part(coefficients, steps):
             value = coefficients[k // BLOCK, k % BLOCK] / (FINE * FINE)
             off = value - steps[k] * np.rint(value / steps[k])
             rest += off * off
-    return min(max(rest - WHOLE, 0.0), BROKEN - WHOLE) / (BROKEN - WHOLE)
+    whole, broken = limits
+    return min(max(rest - whole, 0.0), broken - whole) / (broken - whole)
 
 
 @inlined
-def is_clipped(piece, top, left):
-    """Whether a colour is as dark or as bright as can be in what a piece has of the block at (top, left)."""
-    for y in range(max(0, top), min(top + BLOCK, piece.shape[0])):
-        for x in range(max(0, left), min(left + BLOCK, piece.shape[1])):
-            for channel in range(piece.shape[2]):
-                if piece[y, x, channel] == 0 or piece[y, x, channel] == 255:
+def is_clipped(piece, top, left, scale, channel):
+    """Whether what a piece has of a block is spoilt by a colour that is as dark or as bright as can be.
+
+    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it; but the
+    second colour is hardly spoilt by blue, of which little is in it.
+    """
+    around = scale * (scale - 1)
+    spared = 2 if channel == 1 else -1
+    for y in range(max(0, scale * top - around), min(scale * (top + BLOCK) + around, piece.shape[0])):
+        for x in range(max(0, scale * left - around), min(scale * (left + BLOCK) + around, piece.shape[1])):
+            for colour in range(piece.shape[2]):
+                if colour != spared and (piece[y, x, colour] == 0 or piece[y, x, colour] == 255):
                     return True
     return False
 
 
-@inlined
-def not_refuted(broken, blocks):
-    """The phases in which few blocks more are broken than in the best, none if that is not mostly whole; its share."""
-    least, share = np.inf, 1.0
-    for index in range(len(broken)):
-        if blocks[index] > 0 and broken[index] < least:
-            least, share = broken[index], broken[index] / blocks[index]
-    mask = np.uint64(0)
-    if share <= MOSTLY_WHOLE:
-        for index in range(len(broken)):
-            if broken[index] < least + CLEAR:
-                mask |= np.uint64(1) << np.uint64(index)
-    return mask, share
-
-
 @kernel
-def find_phases(pieces, steps, cosines, phases, plausible, sound):
-    """Tell which phases of each piece are plausible, and whether it is whole in spite of clipped colours.
+def find_phases(pieces, undoing, steps, limits, cosines, phases, plausible, sound, evidence):
+    """Tell which phases that are plausible so far still are, and which pieces are whole in spite of clipped colours.
 
-    Blocks without clipped colours count; others only in a piece that is sound. If nothing is left, everything is.
+    Blocks without clipped colours count; others only in a piece that is sound, which the few blocks of colour cannot
+    tell. If nothing is left, everything is. What is found of the former is added to `evidence`.
     """
     coefficients = np.empty((BLOCK, BLOCK))
     broken, blocks = np.empty((2, len(phases))), np.empty((2, len(phases)))
-    every = np.uint64(0)
-    for index in range(len(phases)):
-        every |= np.uint64(1) << np.uint64(index)
     for piece in range(len(pieces)):
-        levels = luma(pieces[piece])
+        planes = planes_of(pieces[piece], undoing)
+        channels, height, width = planes.shape
+        scale = pieces.shape[1] // height
         broken[:], blocks[:] = 0, 0
         for index in range(len(phases)):
-            for top in range(-phases[index, 0] % BLOCK, levels.shape[0] - BLOCK + 1, BLOCK):
-                for left in range(-phases[index, 1] % BLOCK, levels.shape[1] - BLOCK + 1, BLOCK):
-                    transform(levels, top, left, cosines, coefficients)
-                    part = broken_part(coefficients, steps)
-                    for kind in range(1 if is_clipped(pieces[piece], top, left) else 2):
-                        broken[kind, index] += part
-                        blocks[kind, index] += 1
+            if plausible[piece] >> np.uint64(index) & np.uint64(1) == 0:
+                continue
+            for top in range(-phases[index, 0] % BLOCK, height - BLOCK + 1, BLOCK):
+                for left in range(-phases[index, 1] % BLOCK, width - BLOCK + 1, BLOCK):
+                    for channel in range(channels):
+                        transform(planes[channel], top, left, cosines, coefficients)
+                        part = broken_part(coefficients, steps, limits)
+                        kinds = 1 if is_clipped(pieces[piece], top, left, scale, channel) else 2
+                        broken[:kinds, index] += part
+                        blocks[:kinds, index] += 1
+        evidence[0, piece] += broken[1]
+        evidence[1, piece] += blocks[1]
         of_all, share = not_refuted(broken[0], blocks[0])
         of_clean, _ = not_refuted(broken[1], blocks[1])
-        sound[piece] = share < SOUND
-        mask = every & of_clean if of_clean != 0 else every
+        sound[piece] = share < SOUND and scale == 1
+        mask = plausible[piece]
+        if mask & of_clean != 0:
+            mask &= of_clean
         if sound[piece] and mask & of_all != 0:
             mask &= of_all
         plausible[piece] = mask
 
 
 @kernel
-def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces):
+def fill_shares(pieces, undoing, phases, codes, plausible, sound, cosines, kept, plane):
     """Fill in what the sides of each piece have of the blocks that they cut, in each plausible phase."""
-    keys, shares, steps = traces
+    keys, shares, steps = plane.keys, plane.shares, plane.steps
     coefficients = np.empty((BLOCK, BLOCK))
-    height, width = pieces.shape[1], pieces.shape[2]
-    most = shares.shape[1] // COEFFICIENTS
     for piece in range(len(pieces)):
         if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
             continue
-        levels = luma(pieces[piece])
+        planes = planes_of(pieces[piece], undoing)
+        channels, height, width = planes.shape
+        scale = pieces.shape[1] // height
+        most = shares.shape[1] // len(kept) // channels
         nth = 0
         for index in range(len(phases)):
             if plausible[piece] >> np.uint64(index) & np.uint64(1) == 0:
@@ -358,14 +497,17 @@ def fill_shares(pieces, phases, codes, plausible, sound, cosines, traces):
                 keys[side, NUMBERS] ^= np.uint64(NOTHING ^ codes[index, direction]) << np.uint64(8 * nth)
                 along, length = (y, height) if direction % 2 == 0 else (x, width)
                 count = min(most, (length - -along % BLOCK) // BLOCK) if cuts[direction] > 0 else 0
-                for block in range(count):
+                for number in range(channels * count):
+                    channel, block = number // count, number % count
                     at = -along % BLOCK + BLOCK * block
                     top, left = (at, edges[direction]) if direction % 2 == 0 else (edges[direction], at)
-                    transform(levels, top, left, cosines, coefficients)
-                    if sound[piece] or not is_clipped(pieces[piece], top, left):
-                        keys[side, LEGIBLE] |= np.uint64(1) << np.uint64(8 * nth + block)
-                    for k in range(COEFFICIENTS):
+                    transform(planes[channel], top, left, cosines, coefficients)
+                    place = channel * most + block
+                    if sound[piece] or not is_clipped(pieces[piece], top, left, scale, channel):
+                        keys[side, LEGIBLE] |= np.uint64(1) << np.uint64(8 * nth + place)
+                    for k in range(len(kept)):
                         if steps[k] > 0:
-                            parts = np.rint(coefficients[k // BLOCK, k % BLOCK] / (FINE * FINE) / steps[k] * PARTS)
-                            shares[row, block * COEFFICIENTS + k] = (np.int64(parts) + HALF) % PARTS - HALF
+                            value = coefficients[kept[k] // BLOCK, kept[k] % BLOCK] / (FINE * FINE)
+                            parts = np.int64(np.rint(value / steps[k] * PARTS))
+                            shares[row, place * len(kept) + k] = (parts + HALF) % PARTS - HALF
             nth += 1
