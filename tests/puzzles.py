@@ -1,6 +1,9 @@
 """Small puzzles for tests: drawn by formula, so that every machine draws the same."""
 
+from io import BytesIO
+
 import numpy as np
+from PIL import Image
 
 from jigsolve import Puzzle
 from jigsolve.compatibility.candidates import find_candidates
@@ -40,6 +43,19 @@ def random_pieces(rng, pieces, width=4, height=None, levels=256):
     """A puzzle without meaning in one row, of colours from 0 to levels - 1."""
     pixels = rng.integers(0, levels, size=(pieces, height or width, width, 3)).astype(np.uint8)
     return Puzzle(pixels, 1, pieces)
+
+
+def compressed_colours(rows, columns, flat, subsampling="4:2:0"):
+    """Rows and columns of 28 x 28 pixels of soft colours that went through JPEG, some rows of them nearly flat."""
+    height, width = 28 * rows, 28 * columns
+    rng = np.random.default_rng(1)
+    small = rng.integers(60, 196, size=(height // 8, width // 8, 3), dtype=np.uint8)
+    colours = np.array(Image.fromarray(small).resize((width, height), Image.Resampling.BILINEAR)).astype(np.int64)
+    colours[: 28 * flat] = 128 + (colours[: 28 * flat] - 128) // 64
+    colours += rng.integers(-6, 7, size=(height, width, 1))
+    file = BytesIO()
+    Image.fromarray(colours.astype(np.uint8)).save(file, "JPEG", quality=80, subsampling=subsampling)
+    return np.array(Image.open(file))
 
 
 def squares_of(features):

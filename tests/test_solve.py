@@ -400,6 +400,7 @@ KERNEL_MODULES = (
     "seam_costs.py",
     "trace_costs.py",
     "compatibility/traces.py",
+    "compatibility/phases.py",
     "compatibility/candidates.py",
     "compatibility/context.py",
     "compatibility/lists.py",
@@ -420,17 +421,18 @@ import json
 import numpy as np
 from jigsolve import Puzzle, solve
 from jigsolve.compatibility import candidates, segments
-from jigsolve.compatibility.seams import midline_seams
+from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
 from jigsolve.threads import Threads
 from tests.compatibility.test_context import noisy_blots
-from tests.puzzles import drawing, drawn_puzzle
+from tests.puzzles import compressed_colours, drawing, drawn_puzzle
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
 # Of noise no arrangement is right: chains differ, and there is something to merge.
 noise = Puzzle.from_array(np.random.default_rng(1).integers(0, 256, size=(32, 40, 3), dtype=np.uint8), 8)
 traced = Puzzle.from_array(compressed_noise(), 12)
+coloured = Puzzle.from_array(compressed_colours(4, 4, flat=2), 28)
 results = [
     solve(p, "paper", population=12, generations=4, threads=1, mutation_rate=0.5, mutation_unit=unit, candidates=keep)
     for p, unit, keep in ((puzzle, "child", 1), (puzzle, "placement", 32), (identical, "child", 1))
@@ -449,7 +451,9 @@ blots = Puzzle.from_array(noisy_blots(100, noise=8), 10)
 results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
 with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
-print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results]))
+    candidates.SEVERAL = 0
+    phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
+print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + [phased.candidates.tolist()]))
 """
 
 
@@ -480,10 +484,11 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import context, lists, loops, segments, traces
+from jigsolve.compatibility import context, lists, loops, phases, segments, traces
 from jigsolve.refine import anneal, beliefs, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
+kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
 kernels += [segments.believe, segments.absorb, patches.find_doubted, patches.label, patches.fill_costs, patches.hear]

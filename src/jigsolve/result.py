@@ -25,8 +25,7 @@ class Result:
     arrangement: Arrangement
     """The cheapest arrangement found."""
     cost: float
-    """Its cost: the paper's "fitness". Costs in `history` may be higher where preset `best` compared pieces with each
-    other to tell where they lie in the blocks of a JPEG file, and counts what contradicts that."""
+    """Its cost: the paper's "fitness"."""
     certain_share: float
     """The share of its adjacent pairs that are best buddies, in context for preset `best`: below one half, expect
     mistakes."""

@@ -209,7 +209,7 @@ def resume(
 
 
 def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
-    """Return what an arrangement costs, as a `Result` has it; by the default preset's measure when None."""
+    """Return what an arrangement costs, as `solve` would count it; by the default preset's measure when None."""
     puzzle.check_fits(arrangement)
     measure = measure or parameters_of(DEFAULT_PRESET).measure
     one_of("measure", measure, tuple(MEASURES))
@@ -297,8 +297,7 @@ def _run(
     return Result(
         puzzle=puzzle,
         arrangement=best,
-        # By the measure alone: the search may know more, from comparing pieces with each other.
-        cost=cost_of_grid(features, puzzle.columns, np.ascontiguousarray(best.grid, dtype=np.int32).ravel()),
+        cost=recorder.records[-1][0].best_cost,
         certain_share=buddied_share(compatibility.buddies, best.grid),
         history=tuple(generation for generation, _ in recorder.records),
         seconds=clock.seconds(),

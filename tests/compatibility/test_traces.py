@@ -132,6 +132,76 @@ def test_a_misfit_is_what_the_joined_blocks_are_off():
     assert compared > 50
 
 
+def coloured(photo, **options):
+    """A photograph of pieces of 28 pixels, the phase of each in blocks of colour, and its traces."""
+    puzzle, _ = cut(compressed(photo.pixels, **options)[0], 28)
+    row, column = np.divmod(np.arange(len(puzzle)), puzzle.columns)
+    return puzzle, np.stack([14 * row % 8, 14 * column % 8], axis=1), find_traces(puzzle)
+
+
+def test_samples_of_colour_are_told_from_pixels():
+    rng = np.random.default_rng(2)
+    samples = rng.integers(-20, 20, size=(2, 16, 16))  # With those around a piece of 14 x 14.
+    blended = samples.repeat(2, axis=1).repeat(2, axis=2)
+    for axis in (1, 2):
+        before, behind = np.roll(blended, 2, axis=axis), np.roll(blended, -2, axis=axis)
+        odd = np.expand_dims(np.arange(32) % 2 == 1, axis=(0, 2) if axis == 1 else (0, 1))
+        blended = (3 * blended + np.where(odd, behind, before)) / 4
+    blue, red = np.rint(blended[:, 2:-2, 2:-2])
+    pixels = np.stack([128 + 1.402 * red, 128 - 0.344136 * blue - 0.714136 * red, 128 + 1.772 * blue], axis=2)
+    piece = np.rint(pixels).astype(np.uint8)
+    found = module.planes_of(piece, module.Undoing(module._undoing(28), np.ascontiguousarray(module._undoing(28).T)))
+    off = np.abs(found - samples[:, 1:-1, 1:-1])
+    assert off.mean() < 0.35
+    assert off.max() < 2
+    # In the middle of flat colours nothing is off, and tints are the decoder's whole numbers everywhere.
+    assert [[module.tint_of(piece, y, x, 0) for x in range(28)] for y in range(28)] == blue.tolist()
+    assert [[module.tint_of(piece, y, x, 1) for x in range(28)] for y in range(28)] == red.tolist()
+
+
+def test_steps_of_colour_are_those_of_the_file(photo):
+    file = BytesIO()
+    Image.fromarray(photo.pixels).save(file, "JPEG", quality=80)
+    steps = np.array(Image.open(file).quantization[1])[module.LOWEST]
+    found = coloured(photo)[2].colour.steps
+    told = (found != UNUSED_STEP) & (found != 0)
+    assert told.sum() > 5
+    assert (found[told] == steps[told]).mean() > 0.8
+
+
+def test_the_phase_in_blocks_of_colour_is_never_ruled_out_and_often_the_only_one_left(photo):
+    _, phases, traces = coloured(photo)
+    possible = traces.colour.phases.tolist()
+    assert len(possible) == 16
+    masks = traces.colour.keys[2::4, 0]
+    numbers = np.array([possible.index(phase) for phase in phases.tolist()], dtype=np.uint64)
+    assert (masks >> numbers & np.uint64(1)).mean() > 0.995
+    assert (np.bitwise_count(masks) == 1).mean() > 0.2
+
+
+def test_seams_between_blocks_of_brightness_may_cut_blocks_of_colour(photo):
+    puzzle, phases, traces = coloured(photo)
+    pairs = [(side, other) for side, other in neighbours(puzzle) if phases[other // 4][1 - side % 4] == 4]
+    assert len(pairs) > 20
+    true = np.array([trace_costs.broken_between(traces.colour, *pair) for pair in pairs])
+    assert (true < 0.5).mean() > 0.9
+    shifted = [other for _, other in pairs[5:] + pairs[:5]]
+    false = np.array(
+        [
+            trace_costs.broken_between(traces.colour, side, 4 * (other // 4) + (side % 4 ^ 2))
+            for (side, _), other in zip(pairs, shifted, strict=True)
+        ]
+    )
+    assert (false > 0.5).mean() > 0.6
+    assert all(trace_costs.broken_between(traces.brightness, *pair) == 0 for pair in pairs)
+
+
+def test_colours_that_were_kept_at_full_size_have_no_blocks_of_their_own(photo):
+    traces = coloured(photo, subsampling="4:4:4")[2]
+    assert len(traces.brightness.keys) > 0
+    assert len(traces.colour.keys) == 0
+
+
 def never_compressed(photo):
     return drawing(300, 300)
 
@@ -179,8 +249,8 @@ def test_lists_are_exact_among_those_that_can_meet_and_in_order_of_all_that_is_k
     puzzle, _ = cut(compressed(photo.pixels)[0][:336, :448], 28)
     features, keep = traced_seams(puzzle), 6
     found = compatibility_of(features, keep)
-    plain, squares = squares_of(midline_seams(puzzle)), squares_of(found.features)
-    traces = found.features.traces
+    plain, squares = squares_of(midline_seams(puzzle)), squares_of(found.told)
+    traces = found.told.traces
     masks = (traces.colour if len(traces.colour.keys) > 0 else traces.brightness).keys[:, 0]
     asked = 0
     for side, others in enumerate(found.candidates):

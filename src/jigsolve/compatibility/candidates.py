@@ -49,6 +49,9 @@ class Compatibility(NamedTuple):
     """By how much the distance of two heads can be off."""
     features: Features
     """What any other cost is computed from (see `costs`)."""
+    told: Features
+    """The same with what comparing pieces told of them (see `phases`), which is rarely wrong: what lists, partners and
+    beliefs go by."""
 
 
 def find_candidates(
@@ -64,15 +67,18 @@ def find_candidates(
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
     and, in a large puzzle, from the segments that they make (see `segments`): a small one is refined to the end anyway.
     """
-    features = _told_apart(features, threads, part_of(tell, 0, TOLD))
-    lists = find_lists(features, keep, threads, part_of(tell, TOLD, LISTED if frame else 1))
+    told, begin = features, 0.0
+    if isinstance(features, Seams) and share_of_several(features.traces) >= SEVERAL:
+        begin = TOLD
+        told = _told_apart(features, threads, part_of(tell, 0, begin))
+    lists = find_lists(told, keep, threads, part_of(tell, begin, LISTED if frame else 1))
     partners = find_partners(lists, threads)
     if frame:
         large = len(partners.pieces) > SMALL_PUZZLE
         judging = part_of(tell, LISTED, JUDGED if large else 1)
-        partners = partners_in_context(features, lists, partners, threads, judging)
+        partners = partners_in_context(told, lists, partners, threads, judging)
         if large:
-            partners = partners_in_segments(features, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
+            partners = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
     heads, head_error = _heads(features, len(partners.pieces))
     # A small puzzle can afford to doubt more.
     sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED)
@@ -86,13 +92,12 @@ def find_candidates(
         heads=heads,
         head_error=head_error,
         features=features,
+        told=told,
     )
 
 
-def _told_apart(features: Features, threads: Threads, tell: Tell) -> Features:
-    """Return the features with fewer phases of colour, if many pieces have several (see `phases`)."""
-    if not isinstance(features, Seams) or share_of_several(features.traces) < SEVERAL:
-        return features
+def _told_apart(features: Seams, threads: Threads, tell: Tell) -> Seams:
+    """Return the features with fewer phases of colour, as groups of pieces tell (see `phases`)."""
     partners = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads)
     return features._replace(traces=narrowed(features.traces, partners.up_to(SURE)))
 

@@ -163,7 +163,7 @@ def _rearranged(setting: Setting, now: Refinement) -> Generator[Refinement, None
     turn = now.round - 1
     way, most_cells = WAYS[turn % len(WAYS)], MOST_CELLS if turn < LONG_TURNS else CELLS_AFTER
     grid = now.grid.reshape(-1, setting.columns)
-    steps = rearranged(setting.compatibility.features, setting.grounds, grid, way, most_cells, setting.threads)
+    steps = rearranged(setting.compatibility.told, setting.grounds, grid, way, most_cells, setting.threads)
     while True:
         try:
             next(steps)
