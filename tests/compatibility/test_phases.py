@@ -46,7 +46,7 @@ def test_groups_tell_phases_that_pieces_do_not(features):
 
 
 def test_a_phase_goes_when_the_pieces_of_a_group_speak_against_it_together(features):
-    """The obvious way, without the blocks that seams within a group cut: it refutes no more."""
+    """What the obvious way refutes clearly, without the blocks that seams within a group cut, is gone."""
     traces = features.traces
     partners = true_partners()
     after, colour = narrowed(traces, partners), traces.colour
