@@ -65,7 +65,7 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     in_cells = parameters.greedy == "cell"
     bits = CELL_MEMORY_BITS if in_cells else 0
     # Lists as they are judged in context and before; costs that each thread remembers, and the loops that it finds.
-    context = pieces * (2 * 4 * 8 * keep + 96 + threads * ((16 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
+    context = pieces * (2 * 4 * 8 * keep + 96 + threads * ((32 << MEMORY_BITS) + 96 + 12)) if in_cells else 0
     # Hypotheses about segments as they are proposed, in order, and with all that is known of them.
     segments = pieces * (3 * 4 * 8 * keep + 256) if in_cells and pieces > SMALL_PUZZLE else 0
     return Need(
@@ -74,7 +74,9 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
         candidates=max(making, products + lists, context, segments),
         evolve=population_bytes(parameters.population, pieces)
         + threads * workspace_bytes(pieces, puzzle.rows, puzzle.columns, bits),
-        refine=max(chains_bytes(pieces, puzzle.columns), patches_bytes(pieces)) if parameters.effort > 0 else 0,
+        refine=max(chains_bytes(pieces, puzzle.columns, threads), patches_bytes(pieces))
+        if parameters.effort > 0
+        else 0,
     )
 
 

@@ -321,7 +321,7 @@ def test_the_piece_for_a_cell_is_the_obvious_one(pieces, keep, seed, bits):
     used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
     expected = naive.fittest_for_cell(neighbours, np.flatnonzero(used == 0), costs, lists, LOOKED_AT)
     lists = (compatibility.candidates, compatibility.costs)
-    found = fittest_for_cell(*lists, features, grid, steps, 4, used, new_memory(pieces, bits).entries, bits)
+    found = fittest_for_cell(*lists, features, grid, steps, 4, used, *new_memory(pieces, bits))
     assert found == (NONE if expected is None else expected)
 
 

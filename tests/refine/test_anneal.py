@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jigsolve import Puzzle
 from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.memory import empty_memory
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine.anneal import (
@@ -34,7 +35,12 @@ BITS = 4
 def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
     grid = np.ascontiguousarray(grid, dtype=np.int32).ravel()
     key = np.uint64(seed)
-    return new_chain(compatibility, columns, grid, bits, key, np.uint64(1), np.uint64(index))
+    return new_chain(compatibility, columns, grid, empty_memory(len(grid), bits), key, np.uint64(1), np.uint64(index))
+
+
+def advance(compatibility, columns, chain, begin, end, moves, temperature, bits=BITS):
+    memory = empty_memory(len(chain.board.places), bits)
+    anneal(compatibility, columns, chain, memory, begin, end, moves, temperature)
 
 
 def inside(cells, rows, columns):
@@ -54,7 +60,7 @@ def cost_of_chain(compatibility, columns, chain):
 
 def run(compatibility, columns, grid, moves, temperature, seed=1, bits=BITS):
     chain = chain_from(compatibility, columns, grid, seed, bits=bits)
-    anneal(compatibility, columns, chain, 0, moves, moves, temperature)
+    advance(compatibility, columns, chain, 0, moves, moves, temperature, bits)
     return chain
 
 
@@ -86,7 +92,7 @@ def test_the_notes_of_a_chain_stay_those_of_its_board(frame, seed, keep, tempera
     chain = chain_from(compatibility, columns, start, seed)
     check_invariants(compatibility, rows, columns, chain)
     for begin in range(0, 300, 100):
-        anneal(compatibility, columns, chain, begin, begin + 100, 300, temperature)
+        advance(compatibility, columns, chain, begin, begin + 100, 300, temperature)
         check_invariants(compatibility, rows, columns, chain)
 
 
@@ -94,12 +100,12 @@ def test_a_hot_chain_moves_far_and_a_cold_one_only_down():
     compatibility = compatibility_of(random_features(np.random.default_rng(1), 30))
     start = np.arange(30).reshape(5, 6)
     hot = chain_from(compatibility, 6, start)
-    anneal(compatibility, 6, hot, 0, 2000, 10**9, 10.0)  # So many moves are to come that it never cools.
+    advance(compatibility, 6, hot, 0, 2000, 10**9, 10.0)  # So many moves are to come that it never cools.
     assert (inside(hot.board.cells, 5, 6) != start).mean() > 0.8
     cold = chain_from(compatibility, 6, start)
     costs = [cost_of_chain(compatibility, 6, cold)]
     for begin in range(0, 2000, 50):
-        anneal(compatibility, 6, cold, begin, begin + 50, 2000, 0.0)
+        advance(compatibility, 6, cold, begin, begin + 50, 2000, 0.0)
         costs.append(cost_of_chain(compatibility, 6, cold))
     assert all(after <= before + 1e-6 for before, after in pairwise(costs))
     assert costs[-1] < 0.9 * costs[0]
@@ -117,7 +123,7 @@ def test_chains_of_a_round_differ():
     compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
     chains = [chain_from(compatibility, 6, np.arange(30)[::-1], index=index) for index in (0, 1)]
     for chain in chains:
-        anneal(compatibility, 6, chain, 0, 500, 500, 5.0)
+        advance(compatibility, 6, chain, 0, 500, 500, 5.0)
     assert chains[0].board.cells.tolist() != chains[1].board.cells.tolist()
 
 
@@ -129,7 +135,7 @@ def test_wherever_a_run_is_cut_it_gives_what_one_run_gives(cuts):
     whole = run(compatibility, 6, start, moves, 5.0)
     sliced = chain_from(compatibility, 6, start)
     for begin, end in pairwise([0, *sorted(cuts), moves]):
-        anneal(compatibility, 6, sliced, begin, end, moves, 5.0)
+        advance(compatibility, 6, sliced, begin, end, moves, 5.0)
     assert sliced.board.cells.tolist() == whole.board.cells.tolist()
     assert sliced.doubts.indices.tolist() == whole.doubts.indices.tolist()
     assert sliced.doubts.number == whole.doubts.number
@@ -247,7 +253,7 @@ def test_a_large_segment_is_brought_back_as_a_whole(rows, columns, height, width
     chain = chain_from(compatibility, columns, swapped_with_ground(rows, columns, block))
     costs = [cost_of_chain(compatibility, columns, chain)]
     for begin in range(0, 20_000, 1000):
-        anneal(compatibility, columns, chain, begin, begin + 1000, 20_000, 0.0)
+        advance(compatibility, columns, chain, begin, begin + 1000, 20_000, 0.0)
         check_notes_by_a_new_chain(compatibility, columns, chain)
         costs.append(cost_of_chain(compatibility, columns, chain))
     assert all(after <= before + 1e-6 for before, after in pairwise(costs))
@@ -276,7 +282,7 @@ def test_hot_or_cold_the_notes_of_a_chain_with_large_segments_stay_those_of_its_
     for seed, temperature in enumerate((0.001, 0.1, 1.0)):
         chain = chain_from(compatibility, columns, swapped_with_ground(rows, columns, block), seed)
         for begin in range(0, 6000, 1000):
-            anneal(compatibility, columns, chain, begin, begin + 1000, 6000, temperature * unit)
+            advance(compatibility, columns, chain, begin, begin + 1000, 6000, temperature * unit)
             check_notes_by_a_new_chain(compatibility, columns, chain)
 
 
@@ -399,12 +405,12 @@ def test_holes_are_filled_for_what_is_said_and_filling_ends_where_more_is_spent_
 
     def filled(allowed):
         chain = chain_from(compatibility, columns, start)
-        board, memory = chain.board, chain.memory
+        board, memory = chain.board, empty_memory(rows * columns, BITS)
         holes = board.places[start.ravel()[emptied]].copy()
         pool = board.cells[holes].copy()
         board.cells[holes] = HOLE
         spent = naive.cost_of_pairs(inside(board.cells, rows, columns), costs)
-        room = (features, memory.entries, memory.bits, board, holes, number, pool)
+        room = (features, memory.entries, memory.step, board, holes, number, pool)
         spent = fill_holes(*room, key, noise, spent, allowed)
         return spent, inside(board.cells, rows, columns)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from ..threads import Threads, borrowed
 from .costs import Features
 from .lists import NOBODY, Lists, Tell, insert_by_number
@@ -24,7 +25,7 @@ REACH = 3
 # Up to which level of doubt partners are sure, those in loops, and up to which they stay: those in two.
 SURE, SETTLED = LOOPS - 1, 0
 # Places a side in the memory of costs, as a power of two.
-MEMORY_BITS = 5
+MEMORY_BITS = 4
 
 
 def partners_in_context(features: Features, lists: Lists, partners: Partners, threads: Threads, tell: Tell) -> Partners:
@@ -55,10 +56,10 @@ def _judge(
 
 
 @inlined
-def pair_cost(features, entries, bits, piece, direction, other):
+def pair_cost(features, entries, step, piece, direction, other):
     """What two pieces cost beside each other."""
     row, second = row_and_other(piece, direction, other)
-    slot = slot_of(row, second, bits)
+    slot = slot_of(row, second, step, len(entries))
     entry = entries[slot]
     if entry >> 32 != second:
         entry = remember(features, entries, slot, row, second)
@@ -66,9 +67,9 @@ def pair_cost(features, entries, bits, piece, direction, other):
 
 
 @kernel
-def cost_in_context(features, entries, bits, sure, piece, direction, other):
+def cost_in_context(features, entries, step, sure, piece, direction, other):
     """The mean cost of two pieces beside each other, and of their sure partners along the seam, as far as both have."""
-    total = np.float64(pair_cost(features, entries, bits, piece, direction, other))
+    total = np.float64(pair_cost(features, entries, step, piece, direction, other))
     count = 1
     for turn in range(2):
         along = direction ^ 1 if turn == 0 else direction ^ 3
@@ -77,7 +78,7 @@ def cost_in_context(features, entries, bits, sure, piece, direction, other):
             one, two = np.int64(sure[one, along]), np.int64(sure[two, along])
             if one < 0 or two < 0 or one == two:
                 break
-            total += pair_cost(features, entries, bits, one, direction, two)
+            total += pair_cost(features, entries, step, one, direction, two)
             count += 1
     return np.float32(total / count)
 
@@ -92,7 +93,8 @@ def judge_in_context(features, lists, sure, settled, memory, judged, begin, end)
     """
     candidates, costs = lists
     new_candidates, new_costs = judged
-    entries, bits = memory
+    features, sure = uncounted(features), uncounted(sure)
+    entries, step = uncounted(memory)
     last = candidates.shape[1] - 1
     met = np.full(len(settled), -1, np.int64)
     for side in range(begin, end):
@@ -113,6 +115,6 @@ def judge_in_context(features, lists, sure, settled, memory, judged, begin, end)
                 if other < 0 or met[other] == side or settled[other, direction ^ 2] >= 0:
                     continue
                 met[other] = side
-                cost = cost_in_context(features, entries, bits, sure, piece, direction, other)
+                cost = cost_in_context(features, entries, step, sure, piece, direction, other)
                 if cost <= new_costs[side, last]:
                     insert_by_number(new_costs[side], new_candidates[side], cost, 4 * other + (direction ^ 2))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from ..threads import Threads
 from .costs import Features, cost_of, number_of_sides, squared_distance, squared_distance_below
 from .products import Factors, bound_tiles, factors_of
@@ -244,6 +245,7 @@ def settle(features, direction, nearest, lists, unsettled, begin, end):
     Invariant: what the short list leaves out has a bound of its last entry or above. If the last candidate kept is
     below that, the list is exact; if not, the piece is marked unsettled.
     """
+    features = uncounted(features)
     bounds, pieces = nearest
     candidates, costs = lists
     short = bounds.shape[1]
@@ -267,6 +269,7 @@ def settle(features, direction, nearest, lists, unsettled, begin, end):
 @kernel
 def weigh(features, lists, begin, end):
     """Put the candidates of the sides begin .. end-1 in order of their costs with all that is known, ties by number."""
+    features = uncounted(features)
     candidates, costs = lists
     keep = candidates.shape[1]
     squares = np.empty(keep, np.float64)
@@ -282,7 +285,7 @@ def weigh(features, lists, begin, end):
 @kernel
 def costs_squared(features, sides, others):
     """The exact sums of pairs of sides."""
-    squares = np.empty(len(sides))
+    features, squares = uncounted(features), np.empty(len(sides))
     for index in range(len(sides)):
         squares[index] = squared_distance(features, sides[index], others[index])
     return squares
@@ -304,7 +307,7 @@ def look_again(features, sides, others, tile, limits, squares, candidates, begin
     Invariant: `squares` holds the sums of the best so far, in order, equal ones by number, infinite where there are not
     enough. The list that was found before bounds the last sum by `limits`.
     """
-    last = candidates.shape[1] - 1
+    features, last = uncounted(features), candidates.shape[1] - 1
     for row in range(begin, end):
         side = sides[row]
         own, own_candidates = squares[row], candidates[side]

@@ -13,16 +13,22 @@ from .._jit import inlined, kernel
 from .costs import cost_of, squared_distance
 
 LOW = np.int64(0xFFFFFFFF)
+# Steps that spread numbers evenly: 2^32 parted by the golden ratio.
+SPREAD = np.int64(0x9E3779B1)
 
 
 class Memory(NamedTuple):
     """Costs of pairs, for one thread.
 
-    A pair has its left or upper piece's row, 2 * piece + (0 to the right, 1 down), of 2^bits places; the last bits of
-    the other piece's number say which. An entry is the other piece above 32 bits of the cost. Kernels look it up like
-    this, with no array but `entries` on the way, as each would be counted:
+    A pair is known by its row, 2 * piece + (0 to the right, 1 down) of its left or upper piece, and the other piece.
+    Its place is so many `step`s from that of the row as the other piece's number says, around a table of a power of two
+    of places. With no step there is one place for a row; with a large odd one pairs spread over the whole table, as
+    most of them are of a few rows when those are searched.
 
-        slot = slot_of(row, other, bits)
+    An entry is the other piece above 32 bits of the cost, so that a place and its entry tell the row. Kernels look it
+    up like this, with no array but `entries` on the way:
+
+        slot = slot_of(row, other, step, len(entries))
         entry = entries[slot]
         if entry >> 32 != other:
             entry = remember(features, entries, slot, row, other)
@@ -30,7 +36,24 @@ class Memory(NamedTuple):
     """
 
     entries: NDArray[np.int64]
-    bits: int
+    step: int
+
+
+@inlined
+def size_and_step(pieces, bits):
+    """How large a memory is of about 2^bits places a row, and its step: one that fits if there is room for all pairs.
+
+    It has no less than one place a row and less than twice as many as asked for.
+    """
+    rows = np.int64(1)
+    while rows < 2 * pieces:
+        rows *= 2
+    step = SPREAD
+    if bits == 0:
+        step = np.int64(0)
+    elif pieces <= 1 << bits:
+        step = rows
+    return rows << bits, step
 
 
 def empty_memory(pieces: int, bits: int) -> Memory:
@@ -38,13 +61,15 @@ def empty_memory(pieces: int, bits: int) -> Memory:
 
     What a kernel returns must be no named tuple: Ctrl-C while its constructor runs would crash the process.
     """
-    return Memory(np.full((2 * pieces) << bits, -1, np.int64), bits)
+    size, step = size_and_step(pieces, bits)
+    return Memory(np.full(size, -1, np.int64), step)
 
 
 @inlined
 def new_memory(pieces, bits):
     """A memory of nothing, for kernels."""
-    return Memory(np.full((2 * pieces) << bits, -1, np.int64), bits)
+    size, step = size_and_step(pieces, bits)
+    return Memory(np.full(size, -1, np.int64), step)
 
 
 @inlined
@@ -55,9 +80,9 @@ def row_and_other(piece, direction, other):
 
 
 @inlined
-def slot_of(row, other, bits):
+def slot_of(row, other, step, size):
     """The place of a pair."""
-    return (row << bits) | (other & ((1 << bits) - 1))
+    return (row + other * step) & (size - 1)
 
 
 @inlined

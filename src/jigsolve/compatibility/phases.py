@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from .segments import connect
 from .trace_costs import (
     BLOCK,
@@ -95,6 +96,7 @@ def narrowed(traces: Traces, partners: NDArray[np.int32]) -> Traces:
 @kernel
 def find_links(plane, partners, links):
     """Keep the partners that complete blocks with each other that their sides cut."""
+    plane = uncounted(plane)
     for piece in range(len(partners)):
         for direction in range(2):
             other = partners[piece, direction]
@@ -127,7 +129,7 @@ def add_evidence(plane, codes, number, groups, totals, least):
     These are the blocks that pieces have, and those that seams within the group cut. `least` gets how many would be
     broken if each piece were of the phase that is best for itself.
     """
-    beside = np.empty((2, len(codes)))
+    plane, beside = uncounted(plane), np.empty((2, len(codes)))
     for piece in range(len(groups.of)):
         group = groups.of[piece]
         least[group] += plane.evidence[0, piece].min()
@@ -160,7 +162,7 @@ def find_evidence(plane, side, other, beside):
             if code < DROPPED and byte_of(keys[facing, NUMBERS], j) == code:
                 legible = byte_of(keys[side, LEGIBLE], i) & byte_of(keys[facing, LEGIBLE], j)
                 row, other_row = np.int64(keys[side, FIRST]) + i, np.int64(keys[facing, FIRST]) + j
-                beside[0, code] = broken_blocks(plane, row, other_row, legible)
+                beside[0, code] = broken_blocks(plane.shares, plane.steps, plane.limits, row, other_row, legible)
                 for block in range(8):
                     beside[1, code] += legible >> block & 1
 

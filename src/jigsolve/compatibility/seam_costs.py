@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
-from .trace_costs import Traces, misfit
+from .._machine import prefetch
+from .trace_costs import Traces, fetch_keys, fetch_shares, misfit
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -192,8 +193,26 @@ def _sums(lines, side, other, stride):
 
 
 @inlined
+def fetch_lines(features, side):
+    """Ask for a side's lines and weights."""
+    size = 3 * line_stride(max(features.lengths[0], features.lengths[1]))
+    prefetch(features.weights, side, 4 * features.weights.shape[1])
+    prefetch(features.lines, size * side, 2 * size)
+
+
+@inlined
 def seam_square(features, side, other):
-    """What the cost of two sides is a root of (see `Seams`)."""
+    """What the cost of two sides is a root of (see `Seams`).
+
+    Everything that it is computed from is asked for before any of it is read, so that it comes at once.
+    """
+    brightness, colour = features.traces
+    fetch_keys(brightness, side, other)
+    fetch_keys(colour, side, other)
+    fetch_lines(features, side)
+    fetch_lines(features, other)
+    fetch_shares(brightness, side, other)
+    fetch_shares(colour, side, other)
     square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
     return square + misfit(features.traces, side, other)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from ..threads import Threads
 from .costs import Features, cost_of, squared_distance
 from .lists import NOBODY, Lists, Tell
@@ -443,6 +444,7 @@ def find_usual(features, lists, segments, sharp, sample, usual, begin, end):
     and for the others over those of the sample. Some of these can fit as well as the last candidate, as among pieces of
     one colour, or better, for the measure that candidates are chosen by is not that of the costs in all.
     """
+    features = uncounted(features)
     candidates, costs = lists
     last = candidates.shape[1] - 1
     pieces = len(segments.of)
@@ -550,6 +552,7 @@ def weigh(evidence, codes, segments, found, seams, begin, end):
 
     The first seam counts in full, each further one less what it says again.
     """
+    evidence, segments = uncounted(evidence), uncounted(segments)
     for index in range(begin, end):
         larger, smaller, down, right = decoded(codes[index])
         total = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import prefetch
 
 BLOCK = 8
 COEFFICIENTS = BLOCK * BLOCK
@@ -19,6 +20,7 @@ MOST_PLAUSIBLE = 4
 NOTHING, DROPPED = 255, 254
 # What is in which column of `Traces.keys`.
 MASK, NUMBERS, FIRST, LEGIBLE = 0, 1, 2, 3
+KEYS_SIZE = 4 * 8
 # Parts of a step in which a side's share of a coefficient is kept: in 8 bits whole steps are left out.
 PARTS, HALF, FOUR, ONE = np.int16(256), np.int16(128), np.int16(4), np.int16(1)
 SQUARED = 256
@@ -96,13 +98,12 @@ def byte_of(word, index):
 
 
 @kernel
-def broken_blocks(plane, row, other, legible):
+def broken_blocks(shares, steps, limits, row, other, legible):
     """How much of the blocks that two rows of shares belong to is broken: for each legible 0 if it is whole, up to 1.
 
     The compiler turns what is widened to 32 bits, multiplied and added up there, into vector instructions.
     """
-    shares, steps = plane.shares, plane.steps
-    whole, most = SQUARED * plane.limits[0], SQUARED * (plane.limits[1] - plane.limits[0])
+    whole, most = SQUARED * limits[0], SQUARED * (limits[1] - limits[0])
     broken = np.int64(0)
     for block in range(shares.shape[1] // len(steps)):
         if legible >> block & 1:
@@ -117,12 +118,17 @@ def broken_blocks(plane, row, other, legible):
     return broken / most
 
 
-@kernel
+@inlined
 def broken_between(plane, side, other):
     """How many blocks that two sides cut are broken: in the phase plausible for both that leaves the fewest so."""
-    keys = plane.keys
-    if len(keys) == 0:
+    if len(plane.keys) == 0:
         return 0.0
+    return _least_broken(plane.keys, plane.shares, plane.steps, plane.limits, side, other)
+
+
+@kernel
+def _least_broken(keys, shares, steps, limits, side, other):
+    """The same. A kernel gets the arrays that it reads, as each that it is called with takes time."""
     if keys[side, MASK] & keys[other, MASK] == 0:
         return np.inf
     least = np.inf
@@ -136,11 +142,30 @@ def broken_between(plane, side, other):
             if byte_of(keys[other, NUMBERS], j) == number:
                 legible = byte_of(keys[side, LEGIBLE], i) & byte_of(keys[other, LEGIBLE], j)
                 row, other_row = np.int64(keys[side, FIRST]) + i, np.int64(keys[other, FIRST]) + j
-                least = min(least, broken_blocks(plane, row, other_row, legible))
+                least = min(least, broken_blocks(shares, steps, limits, row, other_row, legible))
+                if least == 0:
+                    return least
     return 0.0 if least == np.inf else least
 
 
-@kernel
+@inlined
+def fetch_keys(plane, side, other):
+    """Ask for what is read first of two sides."""
+    if len(plane.keys) > 0:
+        prefetch(plane.keys, side, KEYS_SIZE)
+        prefetch(plane.keys, other, KEYS_SIZE)
+
+
+@inlined
+def fetch_shares(plane, side, other):
+    """Ask for what is read next: their shares in the first phase, which is the only one of most."""
+    keys, shares = plane.keys, plane.shares
+    if len(keys) > 0 and keys[side, MASK] & keys[other, MASK] != 0:
+        prefetch(shares, np.int64(keys[side, FIRST]), shares.shape[1])
+        prefetch(shares, np.int64(keys[other, FIRST]), shares.shape[1])
+
+
+@inlined
 def misfit(traces, side, other):
     """What traces add to the sum of squares of two sides."""
     broken = broken_between(traces.brightness, side, other)

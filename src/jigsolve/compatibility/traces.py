@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from ..images import Pixels
 from ..puzzle import Puzzle
 from .phases import codes_of, not_refuted, side_masks
@@ -327,6 +328,7 @@ def _hold(plane: Plane, seams: Seams) -> bool:
 @kernel
 def judged(plane, seams, side, others):
     """How many blocks are broken between a side and several others, and the sums of squares that they cost."""
+    plane, seams = uncounted(plane), uncounted(seams)
     broken, squares = np.empty(len(others)), np.empty(len(others))
     for index in range(len(others)):
         broken[index] = broken_between(plane, side, others[index])

@@ -15,7 +15,7 @@ from .population import Population
 from .selection import select_parents
 
 # Places a side in the memory of costs, as a power of two, where pieces are judged by all neighbours of a cell.
-CELL_MEMORY_BITS = 5
+CELL_MEMORY_BITS = 4
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
+from .._machine import uncounted
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..compatibility.partners import NO_PARTNER, VAGUE
@@ -86,7 +87,7 @@ def new_workspace(pieces, rows, columns):
 def workspace_bytes(pieces: int, rows: int, columns: int, bits: int) -> int:
     """Return what a thread needs to make children: a workspace, and the memory of costs."""
     lists = 4 * 8 * (4 + NO_PARTNER) + 4 * 4 * (1 + HEAD)
-    return pieces * (16 + 16 + 1 + 4 + lists + (16 << bits)) + 4 * (2 * rows + 1) * (2 * columns + 1)
+    return pieces * (16 + 16 + 1 + 4 + lists + (32 << bits)) + 4 * (2 * rows + 1) * (2 * columns + 1)
 
 
 @kernel
@@ -213,7 +214,7 @@ def cheapest_free(features, head_error, side, used, free, count):
 
 
 @kernel
-def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, bits):
+def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, step):
     """The free piece that fits all neighbours of a cell best, of the first candidates of each; or NONE.
 
     A candidate's cost beside the neighbour that it is a candidate of is known, and no candidate after it costs less
@@ -238,7 +239,7 @@ def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entri
                 other = np.int64(grid[cell + steps[towards]])
                 if other >= 0 and towards ^ 2 != direction:
                     row, second = row_and_other(piece, towards, other)
-                    slot = slot_of(row, second, bits)
+                    slot = slot_of(row, second, step, len(entries))
                     entry = entries[slot]
                     if entry >> 32 != second:
                         entry = remember(features, entries, slot, row, second)
@@ -336,7 +337,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     left = right = np.int64(columns)
     spans_rows = spans_columns = False
     any_order = mutant_from >= pieces and mutation_rate == 0
-    entries, bits = memory
+    entries, step = memory
 
     for placed in range(1, pieces + 1):
         grid[cell] = piece
@@ -368,7 +369,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     agreed[agreed_count] = entry
                     agreed_count += 1
                 elif advised == NONE:
-                    if bits == 0 or doubt[side] == NO_PARTNER:
+                    if step == 0 or doubt[side] == NO_PARTNER:
                         boundary[boundary_count] = entry
                         boundary_count += 1
                     elif doubt[side] == VAGUE:
@@ -411,7 +412,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                     boundary[boundary_count] = entry
                     boundary_count += 1
         hopeful = False
-        level = 0 if bits > 0 and phase == GREEDY else NO_PARTNER
+        level = 0 if step > 0 and phase == GREEDY else NO_PARTNER
         while level < NO_PARTNER and not hopeful:
             count = hoped_counts[level]
             if count == 0:
@@ -446,10 +447,10 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
                 cell = entry >> ENTRY_SHIFT
             side = entry & ENTRY_MASK
             rank = 0
-            while bits == 0 and rank < keep and used[candidates[side, rank] >> 2]:
+            while step == 0 and rank < keep and used[candidates[side, rank] >> 2]:
                 rank += 1
-            if bits > 0:
-                piece = fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, bits)
+            if step > 0:
+                piece = fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, step)
                 if piece == NONE:
                     if free_counts[0] == 0:
                         free[0] = np.arange(pieces)
@@ -497,6 +498,7 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, memory, 
     random placement, `mutation_rate` that of each placement; for the `memory` of costs see `grow`. A child of equal
     parents is their copy, unless it mutates: all relations are agreed.
     """
+    compatibility, memory = uncounted(compatibility), uncounted(memory)
     grids, old_costs = old
     children, costs = new
     pieces = grids.shape[1]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
+from .._machine import uncounted
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
 from ..compatibility.memory import cost_in, empty_memory, new_memory, remember, slot_of
@@ -52,20 +53,21 @@ def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32]) -> f
 @kernel
 def grid_cost(features, columns, grid, memory):
     """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
-    entries, bits = memory
+    features = uncounted(features)
+    entries, step = uncounted(memory)
     total = np.float64(0)
     for cell in range(len(grid)):
         row = 2 * np.int64(grid[cell])
         if (cell + 1) % columns != 0:
             other = np.int64(grid[cell + 1])
-            slot = slot_of(row, other, bits)
+            slot = slot_of(row, other, step, len(entries))
             entry = entries[slot]
             if entry >> 32 != other:
                 entry = remember(features, entries, slot, row, other)
             total += cost_in(entry)
         if cell + columns < len(grid):
             other = np.int64(grid[cell + columns])
-            slot = slot_of(row + 1, other, bits)
+            slot = slot_of(row + 1, other, step, len(entries))
             entry = entries[slot]
             if entry >> 32 != other:
                 entry = remember(features, entries, slot, row + 1, other)
@@ -76,7 +78,7 @@ def grid_cost(features, columns, grid, memory):
 @kernel
 def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
     """Fill grids begin .. end-1 with random arrangements and their costs."""
-    memory = new_memory(grids.shape[1], 0)
+    features, memory = uncounted(features), new_memory(grids.shape[1], 0)
     for index in range(begin, end):
         state = first_state(seed, 0, index)
         grid = grids[index]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from ..compatibility.memory import Memory, cost_in, empty_memory, remember, row_and_other, slot_of
+from .._machine import uncounted
+from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
 # What a cell of the board holds when it holds no piece.
@@ -61,39 +62,31 @@ class Chain(NamedTuple):
     doubts: Doubts
     state: NDArray[np.uint64]
     """(1,): of the random numbers."""
-    memory: Memory
 
 
-def new_chain(compatibility, columns, grid, bits, seed, round_number, index):
+def new_chain(compatibility, columns, grid, memory, seed, round_number, index):
     """Return a chain that starts from an arrangement. It is made here, as kernels return no named tuples."""
     pieces = len(grid)
     width = columns + 2
     board = Board(np.full((pieces // columns + 2) * width, OUTSIDE, np.int32), np.empty(pieces, np.int32), width)
     doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
     state = np.full(1, first_state(seed, round_number, index), np.uint64)
-    chain = Chain(board, doubts, state, empty_memory(pieces, bits))
-    lay_out(compatibility, columns, grid, chain)
-    return chain
+    lay_out(compatibility, columns, grid, board, doubts, memory)
+    return Chain(board, doubts, state)
 
 
 @kernel
-def lay_out(compatibility, columns, grid, chain):
-    """Lay an arrangement out on the board of a chain, and note its doubts."""
-    board, doubts, _, memory = chain
+def lay_out(compatibility, columns, grid, board, doubts, memory):
+    """Lay an arrangement out on a board, and note its doubts."""
+    features, fair_costs = uncounted(compatibility.features), uncounted(compatibility.fair_costs)
+    board, doubts = uncounted(board), uncounted(doubts)
+    entries, step = uncounted(memory)
     for cell in range(len(grid)):
         inside = (cell // columns + 1) * board.width + cell % columns + 1
         board.cells[inside] = grid[cell]
         board.places[grid[cell]] = inside
     for piece in range(len(grid)):
-        update_doubts(
-            compatibility.features,
-            compatibility.fair_costs,
-            memory.entries,
-            memory.bits,
-            board,
-            doubts,
-            board.places[piece],
-        )
+        update_doubts(features, fair_costs, entries, step, board, doubts, board.places[piece])
 
 
 @kernel
@@ -104,7 +97,7 @@ def copy_grid(board, columns, grid):
 
 
 @kernel
-def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
+def cost_of_pairs(features, entries, step, board, changed, count, marks, mark):
     """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark; each pair once."""
     cells, width = board.cells, board.width
     steps = (1, width, -1, -width)
@@ -119,7 +112,7 @@ def cost_of_pairs(features, entries, bits, board, changed, count, marks, mark):
             other = np.int64(cells[beside])
             if other >= 0 and (direction < 2 or marks[beside] != mark):
                 row, second = row_and_other(piece, direction, other)
-                slot = slot_of(row, second, bits)
+                slot = slot_of(row, second, step, len(entries))
                 entry = entries[slot]
                 if entry >> 32 != second:
                     entry = remember(features, entries, slot, row, second)
@@ -160,7 +153,7 @@ def gather_segment(partners, board, marks, mark, first, keep_out, most, loosenes
 
 
 @kernel
-def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, noise, spent, allowed):
+def fill_holes(features, entries, step, board, holes, hole_count, pool, state, noise, spent, allowed):
     """Fill the holes with the pieces of the pool, the hole with the most neighbours first, by the best fit.
 
     With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were
@@ -194,7 +187,7 @@ def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, n
                 other = np.int64(cells[cell + steps[direction]])
                 if other >= 0:
                     row, second = row_and_other(piece, direction, other)
-                    slot = slot_of(row, second, bits)
+                    slot = slot_of(row, second, step, len(entries))
                     entry = entries[slot]
                     if entry >> 32 != second:
                         entry = remember(features, entries, slot, row, second)
@@ -215,7 +208,7 @@ def fill_holes(features, entries, bits, board, holes, hole_count, pool, state, n
 
 
 @kernel
-def update_doubts(features, fair_costs, entries, bits, board, doubts, cell):
+def update_doubts(features, fair_costs, entries, step, board, doubts, cell):
     """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
     cells, width = board.cells, board.width
     sides, indices, counter = doubts
@@ -226,7 +219,7 @@ def update_doubts(features, fair_costs, entries, bits, board, doubts, cell):
         cost = np.float32(0)
         if other >= 0:
             row, second = row_and_other(piece, direction, other)
-            slot = slot_of(row, second, bits)
+            slot = slot_of(row, second, step, len(entries))
             entry = entries[slot]
             if entry >> 32 != second:
                 entry = remember(features, entries, slot, row, second)
@@ -319,17 +312,18 @@ def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources
 
 
 @kernel
-def anneal(compatibility, columns, chain, begin, end, moves, temperature):
+def anneal(compatibility, columns, chain, memory, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
 
     Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that are in doubt.
     """
+    compatibility = uncounted(compatibility)
     candidates, partners = compatibility.candidates, compatibility.partners
     fair_costs, features = compatibility.fair_costs, compatibility.features
-    board, doubts, states, memory = chain
+    board, doubts, states = uncounted(chain)
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.number
-    entries, bits = memory
+    entries, step = uncounted(memory)
     pieces = len(places)
     rows = pieces // columns
     keep = candidates.shape[1]
@@ -382,7 +376,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
             mark += 1
             for index in range(count):
                 marks[changed[index]] = mark
-            cost_before = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
+            cost_before = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
             for index in range(count):
                 before[index] = cells[changed[index]]
                 pool[index] = cells[targets[index]]
@@ -391,9 +385,9 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
                 places[pool[index]] = changed[index]
             state += GAMMA
             allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-            if cost_of_pairs(features, entries, bits, board, changed, count, marks, mark) <= allowed:
+            if cost_of_pairs(features, entries, step, board, changed, count, marks, mark) <= allowed:
                 for index in range(count):
-                    update_doubts(features, fair_costs, entries, bits, board, doubts, changed[index])
+                    update_doubts(features, fair_costs, entries, step, board, doubts, changed[index])
             else:
                 for index in range(count):
                     cells[changed[index]] = before[index]
@@ -450,7 +444,7 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
                     changed[count] = cell
                     count += 1
 
-        cost_before = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
+        cost_before = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
         for index in range(count):
             before[index] = cells[changed[index]]
             cells[changed[index]] = HOLE
@@ -487,11 +481,11 @@ def anneal(compatibility, columns, chain, begin, end, moves, temperature):
         # Metropolis: dearer by more than this is refused. It is drawn first, so that hopeless moves end early.
         state += GAMMA
         allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-        spent = cost_of_pairs(features, entries, bits, board, changed, count, marks, mark)
-        spent = fill_holes(features, entries, bits, board, holes, hole_count, pool, choices, noise, spent, allowed)
+        spent = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
+        spent = fill_holes(features, entries, step, board, holes, hole_count, pool, choices, noise, spent, allowed)
         if spent <= allowed:
             for index in range(count):
-                update_doubts(features, fair_costs, entries, bits, board, doubts, changed[index])
+                update_doubts(features, fair_costs, entries, step, board, doubts, changed[index])
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._jit import kernel
+from .._machine import uncounted
 from ..compatibility.memory import cost_in, remember, slot_of
 
 
@@ -22,7 +23,8 @@ def merge(features, columns, grid, other, memory, least_gain):
     A region is a set of cells where the two differ. It holds the same pieces in both, and no cell of it lies beside a
     cell of another region, so that each can be taken or left for itself: the gain is the sum of the regions' gains.
     """
-    entries, bits = memory
+    features = uncounted(features)
+    entries, step = uncounted(memory)
     cells = len(grid)
     place_in_other = np.empty(cells, np.int32)
     for cell in range(cells):
@@ -51,7 +53,7 @@ def merge(features, columns, grid, other, memory, least_gain):
             for turn in range(2):
                 row = 2 * np.int64(grid[cell] if turn == 0 else other[cell]) + direction
                 second = np.int64(grid[beside] if turn == 0 else other[beside])
-                slot = slot_of(row, second, bits)
+                slot = slot_of(row, second, step, len(entries))
                 entry = entries[slot]
                 if entry >> 32 != second:
                     entry = remember(features, entries, slot, row, second)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
+from .._machine import uncounted
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
@@ -226,6 +227,7 @@ def _neighbours(cells: NDArray[np.bool_], rows: NDArray[np.intp], columns: NDArr
 @kernel
 def find_doubted(features, fair_costs, grid, doubted):
     """Mark the pieces of a grid that have a doubted seam to the right, and below."""
+    features = uncounted(features)
     rows, columns = grid.shape
     for row in range(rows):
         for column in range(columns):
@@ -274,6 +276,7 @@ def cost_of_pair(features, piece, direction, other):
 @kernel
 def fill_costs(features, patches, costs, begin, end):
     """Find what each patch costs to the right of the patches begin .. end-1, and below them."""
+    features = uncounted(features)
     count, height, width = patches.shape
     for one in range(begin, end):
         for two in range(count):
@@ -292,6 +295,7 @@ def hear(features, around, corners, patches, sharpness, outside, messages, infor
 
     `around` has the pieces with a border of -1, which stands for what is not known, too.
     """
+    features = uncounted(features)
     count, height, width = patches.shape
     costs = np.empty(count)
     for cell in range(begin, end):

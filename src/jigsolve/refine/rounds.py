@@ -7,7 +7,9 @@ harm.
 """
 
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from typing import NamedTuple
 
@@ -15,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compatibility.candidates import Compatibility
-from ..compatibility.memory import empty_memory
-from ..genetic.population import cost_of_grid
-from ..threads import Threads
+from ..compatibility.memory import Memory, empty_memory
+from ..genetic.population import grid_cost
+from ..threads import Threads, borrowed
 from .anneal import Chain, anneal, copy_grid, new_chain
 from .merge import merge
 from .patches import MOST_CELLS, Grounds, Way, grounds_of, rearranged
@@ -64,8 +66,8 @@ PART_MOVES = 250_000
 LEAST_GAIN = 1e-6
 # The rank whose cost, above that of the first, makes the unit of temperature: what a plausible mistake costs.
 PLAUSIBLE = 10
-# The memory of pair costs of one chain has at most this many entries of 8 bytes.
-MOST_ENTRIES = 2**23
+# The memory of pair costs of one thread has about this many entries of 8 bytes at most, as a power of two.
+MEMORY_BITS = 23
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,18 @@ class Setting(NamedTuple):
     threads: Threads
     grounds: Grounds
     unit: float
+    memories: list[Memory]
+    """Of costs, one for each thread. All rounds ask for much the same."""
+
+    def memory(self) -> AbstractContextManager[Memory]:
+        """Lend a memory of costs."""
+        pieces = len(self.compatibility.partners)
+        return borrowed(self.memories, partial(empty_memory, pieces, _memory_bits(pieces)))
 
     def cost_of(self, grid: NDArray[np.int32]) -> float:
         """Return what an arrangement costs."""
-        return cost_of_grid(self.compatibility.features, self.columns, grid)
+        with self.memory() as memory:
+            return float(grid_cost(self.compatibility.features, self.columns, grid, memory))
 
     def anneals(self, start: RoundStart) -> bool:
         """Return whether a round that starts like this has moves left."""
@@ -132,7 +142,7 @@ def refine(
 ) -> Iterator[Refinement]:
     """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
     unit = cost_unit(compatibility)
-    setting = Setting(compatibility, columns, effort, seed, threads, grounds_of(compatibility), unit)
+    setting = Setting(compatibility, columns, effort, seed, threads, grounds_of(compatibility), unit, [])
     start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, np.array(grid, dtype=np.int32))
     while unit > 0 and (setting.anneals(start) or setting.rearranges(start)):
         cost = setting.cost_of(start.grid)
@@ -185,9 +195,10 @@ def _annealed(
 
 def _merged(setting: Setting, now: Refinement, others: list[NDArray[np.int32]]) -> Refinement:
     """Return the arrangement of the moment with the regions that are cheaper in others."""
-    best, memory = now.grid.copy(), empty_memory(len(now.grid), 0)
-    for other in others:
-        merge(setting.compatibility.features, setting.columns, best, other, memory, LEAST_GAIN)
+    best = now.grid.copy()
+    with setting.memory() as memory:
+        for other in others:
+            merge(setting.compatibility.features, setting.columns, best, other, memory, LEAST_GAIN)
     mean_cost = float(np.mean([setting.cost_of(other) for other in others]))
     return replace(now, grid=best, cost=setting.cost_of(best), mean_cost=mean_cost)
 
@@ -200,27 +211,35 @@ def most_moves(pieces: int, effort: int) -> tuple[int, int]:
 
 def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int) -> list[Chain]:
     """Return chains that start from one of the grids after the other."""
-    bits, seeds = _memory_bits(len(grids[0])), (np.uint64(setting.seed), np.uint64(number))
-    return [
-        new_chain(setting.compatibility, setting.columns, grids[index % len(grids)], bits, *seeds, np.uint64(index))
-        for index in range(len(TEMPERATURES))
-    ]
+    seeds = np.uint64(setting.seed), np.uint64(number)
+    with setting.memory() as memory:
+        return [
+            new_chain(
+                setting.compatibility, setting.columns, grids[index % len(grids)], memory, *seeds, np.uint64(index)
+            )
+            for index in range(len(TEMPERATURES))
+        ]
 
 
 def _memory_bits(pieces: int) -> int:
-    return max(0, min((MOST_ENTRIES // (2 * pieces)).bit_length() - 1, (pieces - 1).bit_length()))
+    bits = (pieces - 1).bit_length()
+    return max(1, min(MEMORY_BITS - 1 - bits, bits))
 
 
-def chains_bytes(pieces: int, columns: int) -> int:
-    """Return what the chains of a round take: their memories of costs, boards and lists."""
+def chains_bytes(pieces: int, columns: int, threads: int) -> int:
+    """Return what the chains of a round take, their boards and lists, and the memories of costs."""
     cells = (pieces // columns + 2) * (columns + 2)
-    return len(TEMPERATURES) * ((16 * pieces << _memory_bits(pieces)) + 36 * pieces + 40 * cells)
+    memories = min(threads, len(TEMPERATURES)) * (32 * pieces << _memory_bits(pieces))
+    return memories + len(TEMPERATURES) * (36 * pieces + 40 * cells)
 
 
 def _advance(setting: Setting, chains: list[Chain], bounds: tuple[int, int], moves: int) -> None:
     def advance(begin: int, end: int) -> None:
-        for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
-            anneal(setting.compatibility, setting.columns, chain, *bounds, moves, setting.unit * temperature)
+        with setting.memory() as memory:
+            for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
+                anneal(
+                    setting.compatibility, setting.columns, chain, memory, *bounds, moves, setting.unit * temperature
+                )
 
     setting.threads.run(len(chains), advance)
 
