@@ -1,7 +1,7 @@
 """What kernels tell the machine that Numba has no words for. Python passes over it.
 
-Sides are compared in a random order, so nearly all of the time goes by waiting for memory, or for a count of references
-that all threads write to.
+Sides are compared in a random order, so much of the time goes by waiting for memory. And kernels hand on dozens of
+arrays, of which Numba copies the descriptions and counts the references at every call, unless it is told not to.
 """
 
 from typing import Any
@@ -9,16 +9,18 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, overload, register_model
 
 CACHE_LINE = 64
 
 
 def uncounted(value: Any) -> Any:
-    """Return an array, or a tuple of such, of which kernels count no references.
+    """Return an array, or a named tuple of such, of which kernels count no references.
 
-    A kernel that Python calls says this of the arrays that it was given: they outlive it. Otherwise each kernel in turn
-    counts every array of what it hands on.
+    A kernel that Python calls says this of what it was given, which outlives it, and which it only reads: Numba takes
+    what is written to it for lost, and leaves it out. A named tuple is handed on by its address then, and has nothing
+    but its attributes.
     """
     return value
 
@@ -27,8 +29,41 @@ def prefetch(array: Any, row: Any, size: int) -> None:
     """Ask for so many bytes from a row of an array on, so that they are at hand when they are read a moment later."""
 
 
-@overload(uncounted)
-def _uncounted(value):  # pragma: no cover
+class Reference(types.Type):
+    """The address of a named tuple."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        super().__init__(f"Reference({kind})")
+
+
+@register_model(Reference)
+class _ReferenceModel(models.PrimitiveModel):
+    def __init__(self, manager, reference):
+        super().__init__(manager, reference, manager.lookup(reference.kind).get_value_type().as_pointer())
+
+
+@infer_getattr
+class _ReferenceAttributes(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference, name):  # type: ignore[override]
+        return _handed_on(reference.kind[reference.kind.fields.index(name)])
+
+
+def _handed_on(kind):
+    return Reference(kind) if isinstance(kind, types.BaseNamedTuple) else kind
+
+
+@lower_getattr_generic(Reference)
+def _get_attribute(_, builder, reference, address, name):
+    index = reference.kind.fields.index(name)
+    part = cgutils.gep_inbounds(builder, address, 0, index)
+    return part if isinstance(reference.kind[index], types.BaseNamedTuple) else builder.load(part)
+
+
+@overload(uncounted, inline="always")  # An address must be that of something in the kernel that asked.
+def _choose_uncounted(value):
     def without_counts(value):
         return _without_counts(value)  # type: ignore[call-arg]
 
@@ -36,29 +71,32 @@ def _uncounted(value):  # pragma: no cover
 
 
 @intrinsic
-def _without_counts(_, value):  # pragma: no cover
+def _without_counts(_, value):
+    handed_on = _handed_on(value)
+
     def build(context, builder, signature, arguments):
-        return _stripped(context, builder, signature.args[0], arguments[0])
+        stripped = _stripped(context, builder, value, arguments[0])
+        return stripped if handed_on == value else cgutils.alloca_once_value(builder, stripped)
 
-    return value(value), build
+    return handed_on(value), build
 
 
-def _stripped(context, builder, kind, value):  # pragma: no cover
+def _stripped(context, builder, kind, value):
     """What an array is made of, but without that which counts its references, nor what Python knows it by."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        for index, part in enumerate(kind.types):  # type: ignore[attr-defined]
+    if isinstance(kind, types.BaseNamedTuple):
+        for index, part in enumerate(kind):  # type: ignore[arg-type, var-annotated]
             stripped = _stripped(context, builder, part, builder.extract_value(value, index))
             value = builder.insert_value(value, stripped, index)
     return value
 
 
 @overload(prefetch)
-def _choose_prefetch(array, row, size):  # pragma: no cover
+def _choose_prefetch(array, row, size):
     def prefetch_lines(array, row, size):
         for offset in range(0, size, CACHE_LINE):
             _prefetch_line(array, row, offset)  # type: ignore[call-arg]
@@ -67,10 +105,10 @@ def _choose_prefetch(array, row, size):  # pragma: no cover
 
 
 @intrinsic
-def _prefetch_line(_, array, row, offset):  # pragma: no cover
+def _prefetch_line(_, array, row, offset):
     def build(context, builder, signature, arguments):
         source, at, ahead = arguments
-        parts = context.make_array(signature.args[0])(context, builder, source)
+        parts = context.make_array(array)(context, builder, source)
         data = builder.ptrtoint(parts.data, cgutils.intp_t)
         begin = builder.add(data, builder.mul(at, builder.extract_value(parts.strides, 0)))
         place = builder.inttoptr(builder.add(begin, ahead), cgutils.voidptr_t)

@@ -94,7 +94,7 @@ def judge_in_context(features, lists, sure, settled, memory, judged, begin, end)
     candidates, costs = lists
     new_candidates, new_costs = judged
     features, sure = uncounted(features), uncounted(sure)
-    entries, step = uncounted(memory)
+    entries, step = memory
     last = candidates.shape[1] - 1
     met = np.full(len(settled), -1, np.int64)
     for side in range(begin, end):

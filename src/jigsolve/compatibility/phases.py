@@ -162,7 +162,7 @@ def find_evidence(plane, side, other, beside):
             if code < DROPPED and byte_of(keys[facing, NUMBERS], j) == code:
                 legible = byte_of(keys[side, LEGIBLE], i) & byte_of(keys[facing, LEGIBLE], j)
                 row, other_row = np.int64(keys[side, FIRST]) + i, np.int64(keys[facing, FIRST]) + j
-                beside[0, code] = broken_blocks(plane.shares, plane.steps, plane.limits, row, other_row, legible)
+                beside[0, code] = broken_blocks(plane, row, other_row, legible)
                 for block in range(8):
                     beside[1, code] += legible >> block & 1
 

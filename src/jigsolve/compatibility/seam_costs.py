@@ -200,13 +200,13 @@ def fetch_lines(features, side):
     prefetch(features.lines, size * side, 2 * size)
 
 
-@inlined
+@kernel
 def seam_square(features, side, other):
     """What the cost of two sides is a root of (see `Seams`).
 
     Everything that it is computed from is asked for before any of it is read, so that it comes at once.
     """
-    brightness, colour = features.traces
+    brightness, colour = features.traces.brightness, features.traces.colour
     fetch_keys(brightness, side, other)
     fetch_keys(colour, side, other)
     fetch_lines(features, side)

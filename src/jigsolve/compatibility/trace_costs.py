@@ -98,12 +98,13 @@ def byte_of(word, index):
 
 
 @kernel
-def broken_blocks(shares, steps, limits, row, other, legible):
+def broken_blocks(plane, row, other, legible):
     """How much of the blocks that two rows of shares belong to is broken: for each legible 0 if it is whole, up to 1.
 
     The compiler turns what is widened to 32 bits, multiplied and added up there, into vector instructions.
     """
-    whole, most = SQUARED * limits[0], SQUARED * (limits[1] - limits[0])
+    shares, steps = plane.shares, plane.steps
+    whole, most = SQUARED * plane.limits[0], SQUARED * (plane.limits[1] - plane.limits[0])
     broken = np.int64(0)
     for block in range(shares.shape[1] // len(steps)):
         if legible >> block & 1:
@@ -118,17 +119,12 @@ def broken_blocks(shares, steps, limits, row, other, legible):
     return broken / most
 
 
-@inlined
+@kernel
 def broken_between(plane, side, other):
     """How many blocks that two sides cut are broken: in the phase plausible for both that leaves the fewest so."""
-    if len(plane.keys) == 0:
+    keys = plane.keys
+    if len(keys) == 0:
         return 0.0
-    return _least_broken(plane.keys, plane.shares, plane.steps, plane.limits, side, other)
-
-
-@kernel
-def _least_broken(keys, shares, steps, limits, side, other):
-    """The same. A kernel gets the arrays that it reads, as each that it is called with takes time."""
     if keys[side, MASK] & keys[other, MASK] == 0:
         return np.inf
     least = np.inf
@@ -142,7 +138,7 @@ def _least_broken(keys, shares, steps, limits, side, other):
             if byte_of(keys[other, NUMBERS], j) == number:
                 legible = byte_of(keys[side, LEGIBLE], i) & byte_of(keys[other, LEGIBLE], j)
                 row, other_row = np.int64(keys[side, FIRST]) + i, np.int64(keys[other, FIRST]) + j
-                least = min(least, broken_blocks(shares, steps, limits, row, other_row, legible))
+                least = min(least, broken_blocks(plane, row, other_row, legible))
                 if least == 0:
                     return least
     return 0.0 if least == np.inf else least
@@ -165,7 +161,7 @@ def fetch_shares(plane, side, other):
         prefetch(shares, np.int64(keys[other, FIRST]), shares.shape[1])
 
 
-@inlined
+@kernel
 def misfit(traces, side, other):
     """What traces add to the sum of squares of two sides."""
     broken = broken_between(traces.brightness, side, other)

@@ -498,7 +498,7 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, memory, 
     random placement, `mutation_rate` that of each placement; for the `memory` of costs see `grow`. A child of equal
     parents is their copy, unless it mutates: all relations are agreed.
     """
-    compatibility, memory = uncounted(compatibility), uncounted(memory)
+    compatibility = uncounted(compatibility)
     grids, old_costs = old
     children, costs = new
     pieces = grids.shape[1]

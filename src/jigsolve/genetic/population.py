@@ -54,7 +54,7 @@ def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32]) -> f
 def grid_cost(features, columns, grid, memory):
     """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
     features = uncounted(features)
-    entries, step = uncounted(memory)
+    entries, step = memory
     total = np.float64(0)
     for cell in range(len(grid)):
         row = 2 * np.int64(grid[cell])

@@ -79,8 +79,7 @@ def new_chain(compatibility, columns, grid, memory, seed, round_number, index):
 def lay_out(compatibility, columns, grid, board, doubts, memory):
     """Lay an arrangement out on a board, and note its doubts."""
     features, fair_costs = uncounted(compatibility.features), uncounted(compatibility.fair_costs)
-    board, doubts = uncounted(board), uncounted(doubts)
-    entries, step = uncounted(memory)
+    entries, step = memory
     for cell in range(len(grid)):
         inside = (cell // columns + 1) * board.width + cell % columns + 1
         board.cells[inside] = grid[cell]
@@ -320,10 +319,10 @@ def anneal(compatibility, columns, chain, memory, begin, end, moves, temperature
     compatibility = uncounted(compatibility)
     candidates, partners = compatibility.candidates, compatibility.partners
     fair_costs, features = compatibility.fair_costs, compatibility.features
-    board, doubts, states = uncounted(chain)
+    board, doubts, states = chain
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.number
-    entries, step = uncounted(memory)
+    entries, step = memory
     pieces = len(places)
     rows = pieces // columns
     keep = candidates.shape[1]

@@ -26,6 +26,8 @@ SHARE = 0.03
 # What is settled is taken out when so much of a region is left. A region of more cells than that takes long.
 LEFT = 0.7
 LARGE = 500
+# Waking threads for the cells of a smaller one takes longer than what they do.
+SMALL = 128
 # How much of a message is what the one before said: without it, neighbours can contradict each other for ever.
 INERTIA = np.float32(0.3)
 FRESH = np.float32(0.7)
@@ -95,7 +97,11 @@ def _sweep(region: Region, free: NDArray[np.bool_], weights: NDArray[np.float32]
     for colour in (0, 1):
         cells = np.flatnonzero(free & region.informed & (region.colours == colour))
         bounds = np.array([len(cells) * i // SLICES for i in range(SLICES + 1)])
-        threads.run(SLICES, partial(tell_neighbours, region, cells, bounds, free, weights, popularity))
+        tell = partial(tell_neighbours, region, cells, bounds, free, weights, popularity)
+        if len(weights) > SMALL:
+            threads.run(SLICES, tell)
+        else:
+            tell(0, SLICES)
     popular = np.maximum(popularity.sum(axis=0, dtype=np.float32), LEAST_POPULAR)
     kept = weights > 0
     weights[kept] = np.clip(weights[kept] * popular[kept] ** SHARING, 1 / MOST_WEIGHT, MOST_WEIGHT)

@@ -24,7 +24,7 @@ def merge(features, columns, grid, other, memory, least_gain):
     cell of another region, so that each can be taken or left for itself: the gain is the sum of the regions' gains.
     """
     features = uncounted(features)
-    entries, step = uncounted(memory)
+    entries, step = memory
     cells = len(grid)
     place_in_other = np.empty(cells, np.int32)
     for cell in range(cells):

@@ -33,6 +33,8 @@ ON_BORDERS = 0.75
 TRUSTED_PART = 16
 # More cells than this are never rearranged at once.
 MOST_CELLS = 2500
+# How many patches are compared with all others at once: as many as the cache of a core can hold.
+AT_HAND = 32
 
 
 class Way(NamedTuple):
@@ -275,18 +277,22 @@ def cost_of_pair(features, piece, direction, other):
 
 @kernel
 def fill_costs(features, patches, costs, begin, end):
-    """Find what each patch costs to the right of the patches begin .. end-1, and below them."""
+    """Find what each patch costs to the right of the patches begin .. end-1, and below them.
+
+    A few are compared with all of these before the next few: what is known of their sides stays in the cache.
+    """
     features = uncounted(features)
     count, height, width = patches.shape
-    for one in range(begin, end):
-        for two in range(count):
-            beside, below = 0.0, 0.0
-            if one != two:
-                for row in range(height):
-                    beside += cost_of_pair(features, patches[one, row, width - 1], 0, patches[two, row, 0])
-                for column in range(width):
-                    below += cost_of_pair(features, patches[one, height - 1, column], 1, patches[two, 0, column])
-            costs[0, one, two], costs[1, one, two] = beside, below
+    for first in range(0, count, AT_HAND):
+        for one in range(begin, end):
+            for two in range(first, min(first + AT_HAND, count)):
+                beside, below = 0.0, 0.0
+                if one != two:
+                    for row in range(height):
+                        beside += cost_of_pair(features, patches[one, row, width - 1], 0, patches[two, row, 0])
+                    for column in range(width):
+                        below += cost_of_pair(features, patches[one, height - 1, column], 1, patches[two, 0, column])
+                costs[0, one, two], costs[1, one, two] = beside, below
 
 
 @kernel
