@@ -44,7 +44,7 @@ CELLS_AFTER = 1250
 # In how many rounds they are rearranged at most, and this divided by the square of the number of pieces, but twice in
 # any case: there is always something to gain in a very large puzzle.
 MOST_TURNS = 32
-MOST_TURNS_BY_SQUARE = 4_000_000_000
+MOST_TURNS_BY_SQUARE = 4_500_000_000
 # A round that gains less than this share of the cost was in vain.
 LEAST_SHARE = 1e-5
 # Moves of a chain for every side in doubt, in the first rounds and in the last, at effort 0; each step of effort
@@ -55,9 +55,9 @@ LAST_MOVES = 32
 # skies, which would gain a little in every round for hours, ends.
 MOST_MOVES = 16_000
 MOST_MOVES_IN_ALL = 96_000
-# Nor more than this divided by the cube of the number of pieces, in all: evolution leaves little to mend in a large
-# puzzle but its skies, where each move gains less and takes longer. From some 420,000 pieces on there are none.
-MOST_MOVES_BY_CUBE = 75_000_000_000_000_000
+# Nor more than this divided by the number of pieces, in all: evolution leaves little to mend in a large puzzle but its
+# skies, where each move gains less and takes longer.
+MOST_MOVES_BY_PIECES = 700_000_000
 # A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
 LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
@@ -157,8 +157,8 @@ def refine(
             doubts = int(chains[0].doubts.number[0])
             if doubts == 0:  # What is doubted in strict ways alone is not worth more rounds.
                 return
-            most = most_moves(len(now.grid), effort)[0]
-            moves = min(moves_per_doubt * doubts, most)
+            most, in_all = most_moves(len(now.grid), effort)
+            moves = min(moves_per_doubt * doubts, most, in_all - start.moves_in_all)
             now = yield from _annealed(setting, now, chains, moves)
             del chains  # Before the next round makes its own: their memories are large.
             if cost - now.cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
@@ -205,7 +205,7 @@ def _merged(setting: Setting, now: Refinement, others: list[NDArray[np.int32]]) 
 
 def most_moves(pieces: int, effort: int) -> tuple[int, int]:
     """Return how many moves a chain makes at most, in a round and in all."""
-    in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_CUBE // pieces**3) * 2**effort
+    in_all = min(MOST_MOVES_IN_ALL, MOST_MOVES_BY_PIECES // pieces) * 2**effort
     return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
