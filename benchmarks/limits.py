@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jigsolve import Puzzle, warm_up
+from jigsolve._access import uncounted
 from jigsolve._jit import kernel
 from jigsolve.compatibility.costs import cost_of, squared_distance
 from jigsolve.compatibility.lists import Nearest, collect_by_column, collect_by_row
@@ -32,7 +33,7 @@ LINE = 64
 
 @kernel
 def cost_all(features: Any, sides: Any, others: Any) -> float:
-    total = 0.0
+    features, total = uncounted(features), 0.0
     for index in range(len(sides)):
         total += cost_of(features, squared_distance(features, sides[index], others[index]))
     return total

@@ -14,7 +14,7 @@ def _kernels_stamp() -> tuple[tuple[str, int, int], ...]:
     """Return what changes when any source file with kernels does."""
     package = Path(__file__).parent
     rooms = ("compatibility", "genetic", "refine")
-    sources = [Path(__file__), package / "_machine.py"]
+    sources = [Path(__file__), package / "_access.py"]
     sources += [source for room in rooms for source in sorted((package / room).glob("*.py"))]
     return tuple((source.name, source.stat().st_mtime_ns, source.stat().st_size) for source in sources)
 

@@ -19,8 +19,7 @@ from .genetic.algorithm import CELL_MEMORY_BITS
 from .genetic.crossover import workspace_bytes
 from .parameters import SMALL_PUZZLE, Parameters
 from .puzzle import Puzzle
-from .refine.patches import patches_bytes
-from .refine.rounds import chains_bytes
+from .refine.rounds import refinement_bytes
 
 GIGABYTE = 10**9
 # The interpreter, the libraries and the compiled kernels.
@@ -74,9 +73,7 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
         candidates=max(making, products + lists, context, segments),
         evolve=population_bytes(parameters.population, pieces)
         + threads * workspace_bytes(pieces, puzzle.rows, puzzle.columns, bits),
-        refine=max(chains_bytes(pieces, puzzle.columns, threads), patches_bytes(pieces))
-        if parameters.effort > 0
-        else 0,
+        refine=refinement_bytes(pieces, puzzle.columns, threads) if parameters.effort > 0 else 0,
     )
 
 

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from ..threads import Threads, borrowed
 from .costs import Features
 from .lists import NOBODY, Lists, Tell, insert_by_number

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from ..threads import Threads
 from .costs import Features, cost_of, number_of_sides, squared_distance, squared_distance_below
 from .products import Factors, bound_tiles, factors_of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from .segments import connect
 from .trace_costs import (
     BLOCK,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import prefetch
 from .._jit import inlined, kernel
-from .._machine import prefetch
 from .trace_costs import Traces, fetch_keys, fetch_shares, misfit
 
 # Lines are as long as a multiple of this: a vector.
@@ -198,6 +198,8 @@ def fetch_lines(features, side):
     size = 3 * line_stride(max(features.lengths[0], features.lengths[1]))
     prefetch(features.weights, side, 4 * features.weights.shape[1])
     prefetch(features.lines, size * side, 2 * size)
+    if len(features.means) > 0:
+        prefetch(features.means, side, 3 * 8)
 
 
 @kernel

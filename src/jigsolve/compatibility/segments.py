@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from ..threads import Threads
 from .costs import Features, cost_of, squared_distance
 from .lists import NOBODY, Lists, Tell

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import prefetch
 from .._jit import inlined, kernel
-from .._machine import prefetch
 
 BLOCK = 8
 COEFFICIENTS = BLOCK * BLOCK

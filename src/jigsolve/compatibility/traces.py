@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from ..images import Pixels
 from ..puzzle import Puzzle
 from .phases import codes_of, not_refuted, side_masks

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import inlined, kernel
-from .._machine import uncounted
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..compatibility.partners import NO_PARTNER, VAGUE
@@ -318,7 +318,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     width = 2 * columns + 1
     keep = compatibility.candidates.shape[1]
     steps = (1, width, -1, -width)
-    # Arrays are taken out of their tuples here: in the loop each look into a tuple would count a reference.
+    # Arrays are taken out of their tuples here: in the loop each look into one would count a reference, or read it.
     candidates, costs = compatibility.candidates, compatibility.costs
     features, advice = compatibility.features, work.advice
     grid, used, free, free_counts = work.grid, work.used, work.free, work.free_counts

@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import kernel
-from .._machine import uncounted
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
 from ..compatibility.memory import cost_in, empty_memory, new_memory, remember, slot_of

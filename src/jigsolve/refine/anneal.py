@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import kernel
-from .._machine import uncounted
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 

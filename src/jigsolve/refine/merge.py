@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._access import uncounted
 from .._jit import kernel
-from .._machine import uncounted
 from ..compatibility.memory import cost_in, remember, slot_of
 
 

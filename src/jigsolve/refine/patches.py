@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import uncounted
 from .._jit import kernel
-from .._machine import uncounted
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists

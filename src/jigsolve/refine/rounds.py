@@ -22,7 +22,7 @@ from ..genetic.population import grid_cost
 from ..threads import Threads, borrowed
 from .anneal import Chain, anneal, copy_grid, new_chain
 from .merge import merge
-from .patches import MOST_CELLS, Grounds, Way, grounds_of, rearranged
+from .patches import MOST_CELLS, Grounds, Way, grounds_of, patches_bytes, rearranged
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
@@ -108,7 +108,7 @@ class Setting(NamedTuple):
     grounds: Grounds
     unit: float
     memories: list[Memory]
-    """Of costs, one for each thread. All rounds ask for much the same."""
+    """Of costs, one for each thread that has asked for one. All rounds ask for much the same."""
 
     def memory(self) -> AbstractContextManager[Memory]:
         """Lend a memory of costs."""
@@ -160,7 +160,7 @@ def refine(
             most, in_all = most_moves(len(now.grid), effort)
             moves = min(moves_per_doubt * doubts, most, in_all - start.moves_in_all)
             now = yield from _annealed(setting, now, chains, moves)
-            del chains  # Before the next round makes its own: their memories are large.
+            del chains  # Before the next round makes its own.
             if cost - now.cost <= max(LEAST_GAIN, LEAST_GAIN_PER_DOUBT * doubts * unit):
                 # No round is longer than `most`: if this one was, no other follows.
                 moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
@@ -226,11 +226,11 @@ def _memory_bits(pieces: int) -> int:
     return max(1, min(MEMORY_BITS - 1 - bits, bits))
 
 
-def chains_bytes(pieces: int, columns: int, threads: int) -> int:
-    """Return what the chains of a round take, their boards and lists, and the memories of costs."""
+def refinement_bytes(pieces: int, columns: int, threads: int) -> int:
+    """Return what refinement takes: memories of costs, and the boards and lists of chains, or patches."""
     cells = (pieces // columns + 2) * (columns + 2)
     memories = min(threads, len(TEMPERATURES)) * (32 * pieces << _memory_bits(pieces))
-    return memories + len(TEMPERATURES) * (36 * pieces + 40 * cells)
+    return memories + max(len(TEMPERATURES) * (36 * pieces + 40 * cells), patches_bytes(pieces))
 
 
 def _advance(setting: Setting, chains: list[Chain], bounds: tuple[int, int], moves: int) -> None:

@@ -10,7 +10,16 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, overload, register_model
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    overload,
+    register_model,
+    type_callable,
+)
 
 CACHE_LINE = 64
 
@@ -36,6 +45,11 @@ class Reference(types.Type):
         self.kind = kind
         super().__init__(f"Reference({kind})")
 
+    @property
+    def key(self) -> Any:
+        """What tells types apart: the names of two may be the same."""
+        return self.kind
+
 
 @register_model(Reference)
 class _ReferenceModel(models.PrimitiveModel):
@@ -51,8 +65,8 @@ class _ReferenceAttributes(AttributeTemplate):
         return _handed_on(reference.kind[reference.kind.fields.index(name)])
 
 
-def _handed_on(kind):
-    return Reference(kind) if isinstance(kind, types.BaseNamedTuple) else kind
+def _handed_on(value):
+    return Reference(value) if isinstance(value, types.BaseNamedTuple) else value
 
 
 @lower_getattr_generic(Reference)
@@ -62,23 +76,17 @@ def _get_attribute(_, builder, reference, address, name):
     return part if isinstance(reference.kind[index], types.BaseNamedTuple) else builder.load(part)
 
 
-@overload(uncounted, inline="always")  # An address must be that of something in the kernel that asked.
-def _choose_uncounted(value):
-    def without_counts(value):
-        return _without_counts(value)  # type: ignore[call-arg]
-
-    return without_counts
+@type_callable(uncounted)
+def _type_uncounted(_):
+    return _handed_on
 
 
-@intrinsic
-def _without_counts(_, value):
-    handed_on = _handed_on(value)
-
-    def build(context, builder, signature, arguments):
-        stripped = _stripped(context, builder, value, arguments[0])
-        return stripped if handed_on == value else cgutils.alloca_once_value(builder, stripped)
-
-    return handed_on(value), build
+@lower_builtin(uncounted, types.Any)
+def _without_counts(context, builder, signature, arguments):
+    """What `uncounted` is in a kernel: no call, so that an address is that of something in the kernel itself."""
+    kind = signature.args[0]
+    stripped = _stripped(context, builder, kind, arguments[0])
+    return stripped if signature.return_type == kind else cgutils.alloca_once_value(builder, stripped)
 
 
 def _stripped(context, builder, kind, value):
@@ -98,8 +106,8 @@ def _stripped(context, builder, kind, value):
 @overload(prefetch)
 def _choose_prefetch(array, row, size):
     def prefetch_lines(array, row, size):
-        for offset in range(0, size, CACHE_LINE):
-            _prefetch_line(array, row, offset)  # type: ignore[call-arg]
+        for offset in range(0, size + CACHE_LINE - 1, CACHE_LINE):  # Rows may begin anywhere in a line.
+            _prefetch_line(array, row, min(offset, size - 1))  # type: ignore[call-arg]
 
     return prefetch_lines
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from jigsolve._access import prefetch, uncounted
 from jigsolve._jit import kernel
-from jigsolve._machine import prefetch, uncounted
 
 
 class Inner(NamedTuple):
