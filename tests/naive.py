@@ -73,8 +73,11 @@ def mgc_cost(piece, other, direction):
     return np.sqrt(total)
 
 
-def midline_cost(piece, other, direction, reach, dummy_weight):
-    """Both lines continued by their gradients should meet, and not change against each other along the seam."""
+def midline_cost(piece, other, direction, reach, dummy_weight, most_a_pixel):
+    """Both lines continued by their gradients should meet, and not change against each other along the seam.
+
+    Above a limit for each pixel, of pieces that are not square for the mean of both sides, all cost the same.
+    """
     ends = []
     for one, towards in ((piece, direction), (other, (direction + 2) % 4)):
         last = _line(one, towards, 0)
@@ -85,7 +88,7 @@ def midline_cost(piece, other, direction, reach, dummy_weight):
     total = sum(
         _form(across, gradients, dummy_weight) + _form(np.diff(across, axis=0), along) for _, gradients, along in ends
     )
-    return total ** (3 / 8)
+    return min(total, most_a_pixel * np.mean(piece.shape[:2])) ** (3 / 8)
 
 
 def block_rests(piece, other, direction, phase, steps):

@@ -190,7 +190,7 @@ def test_the_unit_is_what_a_plausible_mistake_costs(keep):
     features = midline_seams(drawn_puzzle(4, 5))
     squares = squares_of(features)
     costs = [
-        np.array([squares[side // 4, side % 4, other // 4] for other in others]) ** (3 / 8)
+        np.minimum(np.array([squares[side // 4, side % 4, other // 4] for other in others]) ** (3 / 8), features.most)
         for side, others in enumerate(naive.candidates(squares, keep))
     ]
     expected = np.median([each[min(PLAUSIBLE, keep) - 1] - each[0] for each in costs])

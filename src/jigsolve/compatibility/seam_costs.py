@@ -46,6 +46,8 @@ class Seams(NamedTuple):
     the diagonal doubled, per squared step."""
     power: NDArray[np.int64]
     """(1,): eighths of the power of the sum that is the cost."""
+    most: NDArray[np.float32]
+    """(1,): what no pair costs more than."""
     traces: Traces
     """What compression left at the sides; what it adds to the sum comes on top of the above."""
 
@@ -240,9 +242,14 @@ def _square(lines, lengths, means, weights, side, other):
 @inlined
 def seam_cost(features, square):
     """The cost that a sum stands for."""
-    # Roots only: unlike a power they are rounded the same on every machine.
+    return min(root_of(features.power[0], square), features.most[0])
+
+
+@inlined
+def root_of(power: int, square: float) -> np.float32:
+    """The root of a sum that so many eighths stand for. Unlike a power it is rounded the same on every machine."""
     root = np.sqrt(square)
-    if features.power[0] == 4:
+    if power == 4:
         return np.float32(root)
     quarter = np.sqrt(root)
     return np.float32(quarter * np.sqrt(quarter))
