@@ -73,10 +73,10 @@ def mgc_cost(piece, other, direction):
     return np.sqrt(total)
 
 
-def midline_cost(piece, other, direction, reach, dummy_weight, most_a_pixel):
+def midline_cost(piece, other, direction, reach, dummy_weight, fair_a_pixel):
     """Both lines continued by their gradients should meet, and not change against each other along the seam.
 
-    Above a limit for each pixel, of pieces that are not square for the mean of both sides, all cost the same.
+    Beyond a limit for each pixel, of pieces that are not square for the mean of both sides, the cost counts half.
     """
     ends = []
     for one, towards in ((piece, direction), (other, (direction + 2) % 4)):
@@ -88,7 +88,8 @@ def midline_cost(piece, other, direction, reach, dummy_weight, most_a_pixel):
     total = sum(
         _form(across, gradients, dummy_weight) + _form(np.diff(across, axis=0), along) for _, gradients, along in ends
     )
-    return min(total, most_a_pixel * np.mean(piece.shape[:2])) ** (3 / 8)
+    cost, fair = total ** (3 / 8), (fair_a_pixel * np.mean(piece.shape[:2])) ** (3 / 8)
+    return cost if cost <= fair else fair + (cost - fair) / 2
 
 
 def block_rests(piece, other, direction, phase, steps):

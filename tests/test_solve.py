@@ -115,11 +115,12 @@ def test_refined_any_small_puzzle_has_every_piece_once_and_the_cost_of_its_pairs
     assert result.cost == arrangement_cost(puzzle, result.arrangement, measure)
     features = MEASURES[measure](puzzle)
     squares, power = squares_of(features), 3 / 8 if measure in ("midline", "traces") else 1 / 2
-    most = np.inf if measure == "lab" else features.most[0]
+    fair = np.inf if measure == "lab" else features.fair[0]
     scale = SCALE if measure == "lab" else 1.0
     pairs = [*zip(grid[:, :-1].flat, [0] * grid.size, grid[:, 1:].flat, strict=False)]
     pairs += zip(grid[:-1].flat, [1] * grid.size, grid[1:].flat, strict=False)
-    expected = sum(min(squares[pair] ** power / scale, most) for pair in pairs)
+    roots = [squares[pair] ** power / scale for pair in pairs]
+    expected = sum(min(root, (root + fair) / 2) for root in roots)
     assert result.cost == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 

@@ -23,7 +23,7 @@ def expected_costs(measure, pieces):
         if measure is mgc_seams:
             return naive.mgc_cost(piece, other, direction)
         return naive.midline_cost(
-            piece, other, direction, module.REACH, module.ACROSS_DUMMY_WEIGHT, module.MOST_A_PIXEL
+            piece, other, direction, module.REACH, module.ACROSS_DUMMY_WEIGHT, module.FAIR_A_PIXEL
         )
 
     return np.array([[[cost(piece, other, d) for other in pieces] for d in range(4)] for piece in pieces])
@@ -51,7 +51,7 @@ def test_costs_of_dim_pictures_are_those_of_the_formula_more_exactly(measure, wi
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_dummy_keeps_flat_pieces_finite(measure):
-    levels = np.array([0, 1, 2, 4], dtype=np.uint8)
+    levels = np.array([0, 1, 100, 255], dtype=np.uint8)
     pieces = np.broadcast_to(levels[:, np.newaxis, np.newaxis, np.newaxis], (4, 6, 5, 3))
     costs = costs_from(measure(Puzzle(pieces, 2, 2)))
     np.testing.assert_allclose(costs, expected_costs(measure, pieces), rtol=1e-4, atol=1e-6)
@@ -61,14 +61,16 @@ def test_a_dummy_keeps_flat_pieces_finite(measure):
 
 
 @pytest.mark.parametrize(("width", "height"), [(8, 8), (4, 9)])
-def test_beyond_a_limit_that_grows_with_the_seam_all_cost_the_same(width, height):
+def test_beyond_a_limit_that_grows_with_the_seam_costs_grow_half_as_fast(width, height):
     levels = np.array([0, 4, 100, 255], dtype=np.uint8)
     pieces = np.broadcast_to(levels[:, np.newaxis, np.newaxis, np.newaxis], (4, height, width, 3))
-    costs = costs_from(midline_seams(Puzzle(pieces, 2, 2)))
-    limit = (module.MOST_A_PIXEL * (width + height) / 2) ** (3 / 8)
-    np.testing.assert_allclose(costs[0, :, 2:], limit, rtol=1e-6)
-    assert (costs[0, :, 1] < limit).all()
-    assert np.isinf(mgc_seams(Puzzle(pieces, 2, 2)).most).all()
+    seams = midline_seams(Puzzle(pieces, 2, 2))
+    costs, roots = costs_from(seams)[0], squares_of(seams)[0] ** (3 / 8)
+    fair = (module.FAIR_A_PIXEL * (width + height) / 2) ** (3 / 8)
+    np.testing.assert_allclose(costs[:, 1], roots[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(costs[:, 2:], (fair + roots[:, 2:]) / 2, rtol=1e-6)
+    assert (costs[:, 1] < fair).all()
+    assert np.isinf(mgc_seams(Puzzle(pieces, 2, 2)).fair).all()
 
 
 @pytest.mark.parametrize("measure", MEASURES)

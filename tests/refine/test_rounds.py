@@ -189,10 +189,11 @@ def test_where_all_pieces_are_alike_there_is_nothing_to_gain(measure, picture):
 def test_the_unit_is_what_a_plausible_mistake_costs(keep):
     features = midline_seams(drawn_puzzle(4, 5))
     squares = squares_of(features)
-    costs = [
-        np.minimum(np.array([squares[side // 4, side % 4, other // 4] for other in others]) ** (3 / 8), features.most)
+    roots = [
+        np.array([squares[side // 4, side % 4, other // 4] for other in others]) ** (3 / 8)
         for side, others in enumerate(naive.candidates(squares, keep))
     ]
+    costs = [np.minimum(each, (each + features.fair) / 2) for each in roots]
     expected = np.median([each[min(PLAUSIBLE, keep) - 1] - each[0] for each in costs])
     assert cost_unit(compatibility_of(features, keep)) == pytest.approx(expected, rel=1e-4)
 

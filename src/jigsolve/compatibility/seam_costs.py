@@ -46,8 +46,8 @@ class Seams(NamedTuple):
     the diagonal doubled, per squared step."""
     power: NDArray[np.int64]
     """(1,): eighths of the power of the sum that is the cost."""
-    most: NDArray[np.float32]
-    """(1,): what no pair costs more than."""
+    fair: NDArray[np.float32]
+    """(1,): up to which cost a root counts in full; what is beyond counts half."""
     traces: Traces
     """What compression left at the sides; what it adds to the sum comes on top of the above."""
 
@@ -242,7 +242,8 @@ def _square(lines, lengths, means, weights, side, other):
 @inlined
 def seam_cost(features, square):
     """The cost that a sum stands for."""
-    return min(root_of(features.power[0], square), features.most[0])
+    root = root_of(features.power[0], square)
+    return min(root, np.float32(0.5) * (root + features.fair[0]))
 
 
 @inlined

@@ -29,9 +29,9 @@ DUMMY_MOMENTS = np.array([[4, 2, 2], [2, 4, 2], [2, 2, 4]])
 REACH = 0.35
 # How much more the dummies weigh across the seam than in MGC.
 ACROSS_DUMMY_WEIGHT = 2
-# The sum for each pixel of a seam above which all seams cost the same. One true seam in a hundred is as bad, where one
-# thing ends and another begins: how bad says nothing then, and must not be made up for by others.
-MOST_A_PIXEL = 300.0
+# The sum for each pixel of a seam beyond which its cost grows half as fast. One true seam in a hundred is as bad, where
+# one thing ends and another begins: how bad says little then, and is not to be made up for by others.
+FAIR_A_PIXEL = 300.0
 
 
 def mgc_seams(puzzle: Puzzle) -> Seams:
@@ -49,7 +49,7 @@ def mgc_seams(puzzle: Puzzle) -> Seams:
 def midline_seams(puzzle: Puzzle) -> Seams:
     """Return the features of the midline measure.
 
-    The cost is the 3/8th power, up to a limit: both forgive single bad seams more than a root would.
+    The cost is the 3/8th power, and beyond a limit half of it: both forgive single bad seams more than a root would.
     """
     sides = []
     for last, second in _ends(puzzle):
@@ -57,7 +57,7 @@ def midline_seams(puzzle: Puzzle) -> Seams:
         line = last + np.rint(REACH * gradient).astype(np.int64)
         across = _inverse_covariance(gradient, ACROSS_DUMMY_WEIGHT)
         sides.append((line, None, across, _inverse_covariance(np.diff(last, axis=1))))
-    return _gather(puzzle, sides, power=3, most_a_pixel=MOST_A_PIXEL)
+    return _gather(puzzle, sides, power=3, fair_a_pixel=FAIR_A_PIXEL)
 
 
 def traced_seams(puzzle: Puzzle) -> Seams:
@@ -101,7 +101,7 @@ def _gather(
         tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64], NDArray[np.float64] | None]
     ],
     power: int,
-    most_a_pixel: float = np.inf,
+    fair_a_pixel: float = np.inf,
 ) -> Seams:
     """Lay the (line, mean, across, along) of the four directions side by side, in steps that 16 bits can hold.
 
@@ -129,7 +129,7 @@ def _gather(
         means=means if means.size else np.empty((0, 3)),
         weights=weights.astype(np.float32),
         power=np.array([power], dtype=np.int64),
-        most=np.array([root_of(power, most_a_pixel * np.mean(lengths))], dtype=np.float32),
+        fair=np.array([root_of(power, fair_a_pixel * np.mean(lengths))], dtype=np.float32),
         traces=no_traces(),
     )
     for direction, (line, *_) in enumerate(sides):
