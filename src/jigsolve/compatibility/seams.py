@@ -29,8 +29,8 @@ DUMMY_MOMENTS = np.array([[4, 2, 2], [2, 4, 2], [2, 2, 4]])
 REACH = 0.35
 # How much more the dummies weigh across the seam than in MGC.
 ACROSS_DUMMY_WEIGHT = 2
-# The sum for each pixel of a seam beyond which its cost grows half as fast. One true seam in a hundred is as bad, where
-# one thing ends and another begins: how bad says little then, and is not to be made up for by others.
+# The sum for each pixel of a seam beyond which its cost grows half as fast. Fewer than one true seam in a hundred
+# is as bad, where one thing ends and another begins: how bad says little then, and is not to be made up for by others.
 FAIR_A_PIXEL = 300.0
 
 
@@ -49,7 +49,7 @@ def mgc_seams(puzzle: Puzzle) -> Seams:
 def midline_seams(puzzle: Puzzle) -> Seams:
     """Return the features of the midline measure.
 
-    The cost is the 3/8th power, and beyond a limit half of it: both forgive single bad seams more than a root would.
+    The cost is the 3/8th power, of which what is beyond a limit counts half: both forgive single bad seams.
     """
     sides = []
     for last, second in _ends(puzzle):
