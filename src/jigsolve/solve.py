@@ -15,7 +15,7 @@ from .arrangement import Arrangement
 from .budget import fitted, half_of_free_memory
 from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
 from .checks import one_of, seed_number, whole_number
-from .compatibility.candidates import Compatibility, compile_segments, find_candidates
+from .compatibility.candidates import Compatibility, compile_segments, find_candidates, learn
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
 from .compatibility.partners import buddied_share
@@ -213,7 +213,8 @@ def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure 
     puzzle.check_fits(arrangement)
     measure = measure or parameters_of(DEFAULT_PRESET).measure
     one_of("measure", measure, tuple(MEASURES))
-    features = MEASURES[measure](puzzle)
+    with Threads(None) as pool:
+        features, _ = learn(MEASURES[measure](puzzle), pool)
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
     return cost_of_grid(features, puzzle.columns, grid)
 

@@ -13,6 +13,7 @@ from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import find_partners, of_rank
 from .phases import narrowed, share_of_several
+from .ramps import flatness, learned
 from .seam_costs import Seams
 from .segments import join_segments, partners_in_segments
 
@@ -22,6 +23,8 @@ TOLD, LISTED, JUDGED = 0.2, 0.7, 0.8
 # Candidates that are enough to tell phases, and the share of pieces that must be of several for that to be worth while.
 ROUGH = 16
 SEVERAL = 0.25
+# The share of pieces that must be flat for that.
+FLAT = 0.1
 
 
 class Compatibility(NamedTuple):
@@ -67,10 +70,8 @@ def find_candidates(
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
     and, in a large puzzle, from the segments that they make (see `segments`): a small one is refined to the end anyway.
     """
-    told, begin = features, 0.0
-    if isinstance(features, Seams) and share_of_several(features.traces) >= SEVERAL:
-        begin = TOLD
-        told = _told_apart(features, threads, part_of(tell, 0, begin))
+    begin = TOLD if _is_flat(features) else 0.0
+    features, told = learn(features, threads, part_of(tell, 0, begin))
     lists = find_lists(told, keep, threads, part_of(tell, begin, LISTED if frame else 1))
     partners = find_partners(lists, threads)
     if frame:
@@ -96,10 +97,28 @@ def find_candidates(
     )
 
 
-def _told_apart(features: Seams, threads: Threads, tell: Tell) -> Seams:
-    """Return the features with fewer phases of colour, as groups of pieces tell (see `phases`)."""
-    partners = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads)
-    return features._replace(traces=narrowed(features.traces, partners.up_to(SURE)))
+def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tuple[Features, Features]:
+    """Return the features with what neighbours in this puzzle have in common (see `ramps`), which costs go by.
+
+    And the same with fewer phases of colour, as groups of pieces tell (see `phases`). Both follow from partners that
+    rough lists name, if there are flat pieces; where all have texture there is nothing to learn.
+    """
+    if not isinstance(features, Seams) or not _is_flat(features):
+        return features, features
+    sure = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads).up_to(SURE)
+    if len(features.ramps.summaries) > 0:
+        features = features._replace(ramps=learned(features.ramps, sure))
+    if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
+        return features, features
+    return features, features._replace(traces=narrowed(features.traces, sure))
+
+
+def _is_flat(features: Features) -> bool:
+    """Return whether many pieces are flat, or may be of several phases."""
+    if not isinstance(features, Seams):
+        return False
+    flat = flatness(features.ramps) if len(features.ramps.summaries) > 0 else np.zeros(1)
+    return share_of_several(features.traces) >= SEVERAL or float((flat > 0).mean()) >= FLAT
 
 
 def compile_segments(features: Features, frame: tuple[int, int], threads: Threads) -> None:

@@ -51,14 +51,21 @@ def find_lists(
     their costs with them.
     """
     lists = _candidates(features, keep, threads, tell, exact)
-    if isinstance(features, Seams) and any(len(plane.keys) > 0 for plane in features.traces):
+    if isinstance(features, Seams) and _has_more(features):
         threads.run(len(lists.candidates), partial(weigh, features, lists))
     return lists
 
 
+def _has_more(seams: Seams) -> bool:
+    """Return whether more is known of sides than what lists are found by."""
+    return len(seams.ramps.variates) > 0 or any(len(plane.keys) > 0 for plane in seams.traces)
+
+
 def _untraced(features: Features) -> Features:
-    """Return features without traces of compression, which have no bounds."""
-    return features._replace(traces=no_traces()) if isinstance(features, Seams) else features
+    """Return features without traces of compression, which have no bounds, and without an end to what ramps add."""
+    if not isinstance(features, Seams):
+        return features
+    return features._replace(traces=no_traces(), ramps=features.ramps._replace(most=np.array([np.inf])))
 
 
 def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None, exact: bool) -> Lists:

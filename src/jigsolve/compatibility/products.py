@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .costs import Features
+from .ramp_costs import FLATNESS, NUMBERS
 from .seam_costs import Seams, line_array
 from .trace_costs import MASK
 
@@ -220,7 +221,7 @@ def _seam_factors(
         order = np.lexsort((distances, masks))
         means = seams.means[facing::4][order] if len(seams.means) else None
         weights = seams.weights[facing::4][order].astype(np.float64)
-        judge, judged = _halves(x[order], weights, means)
+        judge, judged = _halves(x[order], weights, means, _centred(seams, direction)[facing::4][order])
         values = np.concatenate([judge, judged] if facing == direction else [judged, judge], axis=1)
         begin = 0 if facing == direction else judge.shape[1]
         strictness = np.zeros(len(order))
@@ -237,13 +238,16 @@ def _relative_error(terms: int) -> float:
 
 
 def _halves(
-    lines: NDArray[np.float64], weights: NDArray[np.float64], means: NDArray[np.float64] | None
+    lines: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    means: NDArray[np.float64] | None,
+    ramps: NDArray[np.float64],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what sides are as judges, and to other judges."""
-    half = 3 * lines.shape[2] + 13
+    """Return what sides are as judges, and to other judges. Of ramps each says half."""
+    half = 3 * lines.shape[2] + 13 + ramps.shape[1]
     judge, judged = (np.zeros((len(lines), half), dtype=np.float32) for _ in range(2))
     across, along = weights[:, :6], weights[:, 6:]
-    line = slice(12, half - 1)
+    line = slice(12, 12 + 3 * lines.shape[2])
     expected = lines if means is None else lines + means[:, :, np.newaxis]
     pull = _full(across) @ expected
     judge[:, :6], judged[:, :6] = across, _moments(lines)
@@ -256,8 +260,26 @@ def _halves(
         pull[:, :, 1:] += tension
         pull[:, :, :-1] -= tension
     judge[:, line], judged[:, line] = -2 * pull.reshape(len(lines), -1), lines.reshape(len(lines), -1)
+    if ramps.shape[1] > 0:
+        flat, values = ramps[:, -1:], ramps[:, :NUMBERS]
+        squares = (values * values).sum(axis=1, keepdims=True)
+        judge[:, line.stop : -1] = flat * np.concatenate([0.5 * squares, -values, np.full_like(flat, 0.5)], axis=1)
+        judged[:, line.stop : -1] = flat * np.concatenate([np.ones_like(flat), values, squares], axis=1)
     judge[:, -1], judged[:, -1] = constants, 1
     return judge, judged
+
+
+def _centred(seams: Seams, direction: int) -> NDArray[np.float64]:
+    """Return what ramps are compared by, measured from that of the flattest, and a column more than that.
+
+    The last two columns are how flat sides are. Of no columns where nothing was learned.
+    """
+    variates = seams.ramps.variates.astype(np.float64)
+    if len(variates) == 0:
+        return np.empty((len(seams.weights), 0))
+    values, flat = variates[:, :NUMBERS], variates[:, FLATNESS]
+    values = values - np.average(values[direction::2], axis=0, weights=flat[direction::2])
+    return np.concatenate([values, flat[:, np.newaxis], flat[:, np.newaxis]], axis=1)
 
 
 def _moments(lines: NDArray[np.float64]) -> NDArray[np.float64]:

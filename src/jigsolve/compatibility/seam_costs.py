@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._access import prefetch
 from .._jit import inlined, kernel
+from .ramp_costs import Ramps, apart, fetch_ramp
 from .trace_costs import Traces, fetch_keys, fetch_shares, misfit
 
 # Lines are as long as a multiple of this: a vector.
@@ -50,6 +51,8 @@ class Seams(NamedTuple):
     """(1,): up to which cost a root counts in full; what is beyond counts half."""
     traces: Traces
     """What compression left at the sides; what it adds to the sum comes on top of the above."""
+    ramps: Ramps
+    """What pieces are without their details; what it adds comes on top, too."""
 
 
 @inlined
@@ -215,10 +218,12 @@ def seam_square(features, side, other):
     fetch_keys(colour, side, other)
     fetch_lines(features, side)
     fetch_lines(features, other)
+    fetch_ramp(features.ramps, side)
+    fetch_ramp(features.ramps, other)
     fetch_shares(brightness, side, other)
     fetch_shares(colour, side, other)
     square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
-    return square + misfit(features.traces, side, other)
+    return square + apart(features.ramps, side, other) + misfit(features.traces, side, other)
 
 
 @kernel

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..puzzle import Puzzle
+from .ramp_costs import no_ramps
+from .ramps import sum_up
 from .seam_costs import LANES, LIMIT, Seams, line_array, line_stride, root_of
 from .sides import outer_lines
 from .trace_costs import no_traces
@@ -61,9 +63,12 @@ def midline_seams(puzzle: Puzzle) -> Seams:
 
 
 def traced_seams(puzzle: Puzzle) -> Seams:
-    """Return the features of the midline measure with the traces of compression, where the pieces have any."""
+    """Return the features of the midline measure with the traces of compression, where the pieces have any.
+
+    Pieces are summed up, too; what follows from that is learned once there are partners (see `ramps`).
+    """
     seams = midline_seams(puzzle)
-    return seams._replace(traces=find_traces(puzzle, seams))
+    return seams._replace(traces=find_traces(puzzle, seams), ramps=sum_up(puzzle))
 
 
 def _ends(puzzle: Puzzle) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -131,6 +136,7 @@ def _gather(
         power=np.array([power], dtype=np.int64),
         fair=np.array([root_of(power, fair_a_pixel * np.mean(lengths))], dtype=np.float32),
         traces=no_traces(),
+        ramps=no_ramps(),
     )
     for direction, (line, *_) in enumerate(sides):
         levels = np.rint((line - low) * steps / STEPS).astype(np.int16)
