@@ -12,7 +12,7 @@ from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import find_partners, of_rank
-from .phases import narrowed, share_of_several
+from .phases import cut_sides, narrowed, share_of_several
 from .ramps import flatness, learned
 from .seam_costs import Seams
 from .segments import join_segments, partners_in_segments
@@ -107,7 +107,9 @@ def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tup
         return features, features
     sure = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads).up_to(SURE)
     if len(features.ramps.summaries) > 0:
-        features = features._replace(ramps=learned(features.ramps, sure))
+        features = features._replace(
+            ramps=learned(features.ramps, sure, cut_sides(features.traces.brightness, len(features.weights)))
+        )
     if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
         return features, features
     return features, features._replace(traces=narrowed(features.traces, sure))

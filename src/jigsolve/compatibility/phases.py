@@ -22,6 +22,7 @@ from .trace_costs import (
     MOST_PLAUSIBLE,
     NOTHING,
     NUMBERS,
+    Plane,
     Traces,
     broken_between,
     broken_blocks,
@@ -67,6 +68,15 @@ class Groups(NamedTuple):
     """(pieces,): the group of a piece, and where it lies in it."""
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
+
+
+def cut_sides(plane: Plane, sides: int) -> NDArray[np.bool_]:
+    """Return which sides cut blocks that can be read, whichever of their plausible phases is true."""
+    if len(plane.keys) == 0:
+        return np.zeros(sides, dtype=np.bool_)
+    numbers, legible = (plane.keys[:, column].copy().view(np.uint8).reshape(-1, 8) for column in (NUMBERS, LEGIBLE))
+    plausible = numbers < DROPPED
+    return np.asarray(plausible.any(axis=1) & ((legible > 0) | ~plausible).all(axis=1))
 
 
 def share_of_several(traces: Traces) -> float:

@@ -52,10 +52,11 @@ def flatness(ramps: Ramps) -> NDArray[np.float64]:
     return np.where(flat < LEAST_FLAT, 0.0, flat)
 
 
-def learned(ramps: Ramps, sure: NDArray[np.int32]) -> Ramps:
+def learned(ramps: Ramps, sure: NDArray[np.int32], decided: NDArray[np.bool_]) -> Ramps:
     """Return the ramps with what neighbours have in common; `sure` are (pieces, 4): partners, -1 for none.
 
-    Nothing is learned where too few of them are flat.
+    Sides that are `decided` are not compared, as something else tells more of them than ramps, which would only blur
+    it. Nothing is learned where too few of the partners are flat.
     """
     flat = flatness(ramps)
     numbers = ramps.summaries[:, :NUMBERS]
@@ -70,7 +71,7 @@ def learned(ramps: Ramps, sure: NDArray[np.int32]) -> Ramps:
         for facing, mean, bases in ((direction, *common.here), (direction + 2, *common.there)):
             values = (numbers - mean) @ bases.T
             variates[facing::4, :NUMBERS] = np.rint(PARTS * values) / PARTS
-            variates[facing::4, FLATNESS] = flat
+            variates[facing::4, FLATNESS] = np.where(decided[facing::4], 0.0, flat)
     return ramps._replace(variates=variates, most=np.array([MOST]))
 
 
