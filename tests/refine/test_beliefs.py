@@ -40,7 +40,7 @@ def region_of(rows, columns, costs, known, sharpness=1.0):
         messages[0, cell] = LEAST
         messages[0, cell, unit] = count
         informed[cell] = True
-    return Region(neighbours, colours, likelihoods, messages, informed)
+    return Region(neighbours, colours, likelihoods, messages, informed, np.empty((0, messages.shape[2]), np.float32))
 
 
 def settled(region, threads=2):

@@ -59,6 +59,8 @@ class Region(NamedTuple):
     first, but for what the surroundings say."""
     informed: NDArray[np.bool_]
     """(cells,): whether a cell has heard anything."""
+    expected: NDArray[np.float32]
+    """(cells, units): how probable a unit is in a cell by what is known beforehand, or no cells if that is nothing."""
 
 
 def settle(region: Region, threads: Threads) -> Generator[None, None, NDArray[np.int64]]:
@@ -73,7 +75,7 @@ def settle(region: Region, threads: Threads) -> Generator[None, None, NDArray[np
     while (free & region.informed).any():
         for _ in range(sweeps):
             _sweep(region, free, weights, threads)
-        chosen, sure = choose(region.messages, weights, free & region.informed)
+        chosen, sure = choose(region.messages, region.expected, weights, free & region.informed)
         left = int((sure >= 0).sum())
         settled = np.argsort(-sure, kind="stable")[: max(int((sure > SURE).sum()), int(np.ceil(SHARE * left)))]
         for cell in settled:
@@ -129,6 +131,7 @@ def _reduced(region: Region, free: NDArray[np.bool_], kept: NDArray[np.bool_]) -
         np.stack([table[np.ix_(kept, kept)] for table in region.likelihoods]),
         np.stack([table[np.ix_(free, kept)] for table in region.messages]),
         region.informed[free],
+        region.expected[np.ix_(free, kept)] if len(region.expected) else region.expected,
     )
 
 
@@ -163,7 +166,7 @@ def tell_neighbours(region, cells, bounds, free, weights, popularity, begin, end
     No two of the cells are neighbours, so none hears what another one of them says.
     Invariant: a message to a neighbour never depends on what that neighbour said.
     """
-    neighbours, _, likelihoods, messages, informed = region
+    neighbours, _, likelihoods, messages, informed, expected = region
     count = len(weights)
     belief, chances, said = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count, np.float32)
     for part in range(begin, end):
@@ -173,6 +176,10 @@ def tell_neighbours(region, cells, bounds, free, weights, popularity, begin, end
             total = np.float32(0)
             for unit in range(count):
                 belief[unit] = (weights[unit] * one[unit]) * (two[unit] * three[unit]) * four[unit]
+            if len(expected) > 0:
+                for unit in range(count):
+                    belief[unit] *= expected[cell, unit]
+            for unit in range(count):
                 total += belief[unit]
             for unit in range(count):
                 popularity[part, unit] += belief[unit] / total
@@ -189,16 +196,18 @@ def tell_neighbours(region, cells, bounds, free, weights, popularity, begin, end
 
 
 @inlined
-def belief_in(messages, weights, cell, unit):
+def belief_in(messages, expected, weights, cell, unit):
     """How much a cell believes in a unit."""
     belief = np.float64(weights[unit])
+    if len(expected) > 0:
+        belief *= expected[cell, unit]
     for direction in range(4):
         belief *= messages[direction, cell, unit]
     return belief
 
 
 @kernel
-def choose(messages, weights, asked):
+def choose(messages, expected, weights, asked):
     """Choose a unit for each cell that is asked, the surest first: that it believes in most of those that are left.
 
     Return the units, and how sure the cells are; -1 for those that are not asked. A cell whose first choice is taken is
@@ -212,7 +221,7 @@ def choose(messages, weights, asked):
             total, most = 0.0, -1.0
             for unit in range(count):
                 if weights[unit] > 0:
-                    belief = belief_in(messages, weights, cell, unit)
+                    belief = belief_in(messages, expected, weights, cell, unit)
                     total += belief
                     if belief > most:
                         most, first[cell] = belief, unit
@@ -227,7 +236,7 @@ def choose(messages, weights, asked):
             most = -1.0
             for unit in range(count):
                 if not taken[unit]:
-                    belief = belief_in(messages, weights, cell, unit)
+                    belief = belief_in(messages, expected, weights, cell, unit)
                     if belief > most:
                         most, chosen[cell] = belief, unit
         taken[chosen[cell]] = True

@@ -21,6 +21,9 @@ from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
 from ..compatibility.partners import Partners
+from ..compatibility.ramp_costs import NUMBERS
+from ..compatibility.ramps import flatness
+from ..compatibility.seam_costs import Seams
 from ..compatibility.segments import SETTLED, sharpness
 from ..threads import Threads
 from .beliefs import LARGE, LEAST, Region, fill_likelihoods, settle, swap_down
@@ -33,6 +36,11 @@ ON_BORDERS = 0.75
 TRUSTED_PART = 16
 # More cells than this are never rearranged at once.
 MOST_CELLS = 2500
+# How many patches that are alike are asked where they lie, within how many pieces of them one is expected, as a
+# deviation, and up to where; what is expected of a flat patch elsewhere, and of others anywhere.
+ALIKE = 20
+NEARBY, FARTHEST = 6.0, 24.0
+LEAST_EXPECTED, ANYWHERE = np.float32(1e-3), np.float32(1e-2)
 # How many patches are compared with all others at once: as many as the cache of a core can hold.
 AT_HAND = 32
 
@@ -48,6 +56,8 @@ class Way(NamedTuple):
     """Whether all but settled partners are in doubt if they fit worse than others."""
     single: bool = False
     """Whether every patch is one piece."""
+    alike: bool = False
+    """Whether flat patches are expected where those lie that are like them."""
 
 
 class Grounds(NamedTuple):
@@ -112,7 +122,7 @@ def rearranged(
         cells = question & (heights == height)[:, np.newaxis] & (widths == width)
         since = 0
         for region in _at_once(cells, most_cells):
-            yield from _rearrange(features, lattice, region, grid, known, sharp, threads)
+            yield from _rearrange(features, lattice, region, grid, known, sharp, way.alike, threads)
             since += int(region.sum())
             if since > LARGE:
                 since = 0
@@ -184,6 +194,7 @@ def _rearrange(
     grid: NDArray[np.int32],
     known: NDArray[np.int32],
     sharp: float,
+    alike: bool,
     threads: Threads,
 ) -> Generator[None, None, None]:
     """Rearrange the patches in some cells, all of one size, in `grid`."""
@@ -202,7 +213,9 @@ def _rearrange(
         np.empty((4, count, count), dtype=np.float32),
         np.ones((4, count, count), dtype=np.float32),
         np.zeros(count, dtype=np.bool_),
+        _expected(features, patches, tops, lefts, threads) if alike else np.empty((0, count), dtype=np.float32),
     )
+    region.informed[:] = len(region.expected) > 0
     fill_likelihoods(costs, sharp, region.likelihoods)
     around = np.pad(known, 1, constant_values=-1)
     corners = np.stack([tops, lefts], axis=1)
@@ -219,11 +232,58 @@ def _rearrange(
     grid[places] = patches[units]
 
 
+def _expected(
+    features: Features,
+    patches: NDArray[np.int32],
+    tops: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    threads: Threads,
+) -> NDArray[np.float32]:
+    """Return where patches are expected: (cells, patches). Flat ones that are alike lie near each other.
+
+    So where most of a sky is right, this tells where the rest of it belongs, however far away that is.
+    """
+    count = len(patches)
+    if not isinstance(features, Seams) or len(features.ramps.variates) == 0:
+        return np.empty((0, count), dtype=np.float32)
+    flat = (flatness(features.ramps)[patches] > 0).all(axis=(1, 2))
+    numbers = features.ramps.variates[4 * patches, :NUMBERS].mean(axis=(1, 2))
+    expected = np.full((count, count), ANYWHERE, dtype=np.float32)
+    threads.run(count, partial(fill_expected, numbers, flat, tops, lefts, expected))
+    return np.ascontiguousarray(expected.T)
+
+
 def _neighbours(cells: NDArray[np.bool_], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.int64]:
     numbers = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, dtype=np.int64)
     numbers[rows + 1, columns + 1] = np.arange(len(rows))
     beside = ((1, 2), (2, 1), (1, 0), (0, 1))
     return np.stack([numbers[rows + down, columns + right] for down, right in beside], axis=1)
+
+
+@kernel
+def fill_expected(numbers, flat, tops, lefts, expected, begin, end):
+    """Tell in which cells each of the patches begin .. end-1 is expected, if it is flat: `expected` is by patch first.
+
+    These are the cells around those in which the patches lie that are most like it, itself among them.
+    """
+    count = len(flat)
+    distances = np.empty(count)
+    for patch in range(begin, end):
+        if not flat[patch]:
+            continue
+        for other in range(count):
+            distances[other] = np.inf
+            if flat[other]:
+                distances[other] = ((numbers[patch] - numbers[other]) ** 2).sum()
+        most_alike = np.argsort(distances, kind="mergesort")[:ALIKE]
+        for cell in range(count):
+            total = np.float32(0)
+            for other in most_alike:
+                down, right = tops[cell] - tops[other], lefts[cell] - lefts[other]
+                apart = down * down + right * right
+                if distances[other] < np.inf and apart < FARTHEST * FARTHEST:
+                    total += np.exp(np.float32(-0.5 * apart / (NEARBY * NEARBY)))
+            expected[patch, cell] = LEAST_EXPECTED + total / ALIKE
 
 
 @kernel

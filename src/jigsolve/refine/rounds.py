@@ -29,12 +29,12 @@ TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
 # How patches are rearranged by belief, before each annealing and after the last: in one way after the other. What one
 # does not find the next may, so refinement ends when all have been tried in vain.
 WAYS = (
-    Way(2, 0.33),
+    Way(2, 0.33, alike=True),
     Way(1, 0.33),
     Way(0, 0.33),
-    Way(1, 0.5),
+    Way(1, 0.5, alike=True),
     Way(0, 0.5, strict=True),
-    Way(3, 0.33),
+    Way(3, 0.33, alike=True),
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
