@@ -92,6 +92,21 @@ def midline_cost(piece, other, direction, reach, dummy_weight, fair_a_pixel):
     return cost if cost <= fair else fair + (cost - fair) / 2
 
 
+def ramp(piece):
+    """A piece of colours from 0 to 255 in five numbers, by least squares, and the variance of what these leave out."""
+    height, width = piece.shape[:2]
+    y, x = np.mgrid[:height, :width]
+    plane = np.stack([np.ones(height * width), x.ravel() / width, y.ravel() / height], axis=1)
+    plane[:, 1:] -= plane[:, 1:].mean(axis=0)
+    bright = piece @ [0.299, 0.587, 0.114]
+    found, left = [], 0.0
+    for values in (bright, 0.564 * (piece[..., 2] - bright), 0.713 * (piece[..., 0] - bright)):
+        numbers = np.linalg.lstsq(plane, values.ravel(), rcond=None)[0]
+        found.append(numbers)
+        left += np.var(values.ravel() - plane @ numbers)
+    return [*found[0], found[1][0], found[2][0], left]
+
+
 def block_rests(piece, other, direction, phase, steps):
     """What each whole block along a seam is off multiples of the steps, squared: its pixels joined and transformed.
 

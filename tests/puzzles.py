@@ -58,6 +58,16 @@ def compressed_colours(rows, columns, flat, subsampling="4:2:0"):
     return np.array(Image.open(file))
 
 
+def sky(rows, columns, size=12, noise=1.2, seed=1):
+    """A sky of so many pieces: colours that change slowly, a little noise, and levels to which they are rounded."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[: rows * size, : columns * size] / (rows * size)
+    waves = [np.sin(rng.uniform(1, 4) * y + rng.uniform(1, 4) * x + rng.uniform(0, 6)) for _ in range(3)]
+    bright = 140 + 50 * waves[0] + rng.normal(0, noise, y.shape)
+    pixels = np.stack([bright + 12 * waves[1], bright, bright + 14 * waves[2]], axis=2)
+    return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+
+
 def squares_of(features):
     """What the costs of all pairs are roots of, one by one: squares[piece, direction, other]."""
     sides = features.weights if isinstance(features, Seams) else features

@@ -404,6 +404,8 @@ KERNEL_MODULES = (
     "trace_costs.py",
     "compatibility/traces.py",
     "compatibility/phases.py",
+    "ramp_costs.py",
+    "compatibility/ramps.py",
     "compatibility/candidates.py",
     "compatibility/context.py",
     "compatibility/lists.py",
@@ -423,13 +425,13 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
-from jigsolve.compatibility import candidates, segments
+from jigsolve.compatibility import candidates, ramps, segments
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
 from jigsolve.threads import Threads
 from tests.compatibility.test_context import noisy_blots
-from tests.puzzles import compressed_colours, drawing, drawn_puzzle
+from tests.puzzles import compressed_colours, drawing, drawn_puzzle, sky
 puzzle, _ = drawn_puzzle(4, 5).shuffled(seed=1)
 identical = Puzzle.from_array(np.tile(drawing(8, 8), (4, 5, 1)), 8)
 # Of noise no arrangement is right: chains differ, and there is something to merge.
@@ -456,7 +458,13 @@ with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
     candidates.SEVERAL = 0
     phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
+    ramps.FEWEST = 1
+    flat = candidates.find_candidates(traced_seams(Puzzle.from_array(sky(5, 6), 12)), 2, pool)
+    corners = np.arange(30)
+    pieces = np.random.default_rng(1).permutation(30).reshape(30, 1, 1)
+    found = patches._expected(flat.features, pieces, corners // 6, corners % 6, pool)
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + [phased.candidates.tolist()]))
+print(json.dumps([flat.candidates.tolist(), flat.costs.tolist(), np.round(found, 4).tolist()]))
 """
 
 

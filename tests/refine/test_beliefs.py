@@ -148,11 +148,37 @@ def test_a_cell_that_believes_in_too_many_says_nothing():
 def test_the_surest_cell_chooses_first():
     messages = np.ones((4, 3, 3), dtype=np.float32)
     messages[0] = [[8, 1, 1], [90, 9, 1], [1, 1, 2]]
-    chosen, sure = choose(messages, np.ones(3, np.float32), np.array([True, True, False]))
+    nothing = np.empty((0, 3), dtype=np.float32)
+    chosen, sure = choose(messages, nothing, np.ones(3, np.float32), np.array([True, True, False]))
     assert chosen.tolist() == [1, 0, -1]  # The second is surer of the first unit than the first is.
     assert sure.tolist() == [0.0, 0.9, -1.0]
-    chosen, _ = choose(messages, np.array([0, 1, 1], np.float32), np.array([True, True, True]))
+    chosen, _ = choose(messages, nothing, np.array([0, 1, 1], np.float32), np.array([True, True, True]))
     assert sorted(chosen[[1, 2]]) == [1, 2]
+
+
+def test_what_is_expected_counts_like_a_message():
+    messages, expected = np.ones((4, 3, 3), dtype=np.float32), np.array([[8, 1, 1], [90, 9, 1], [1, 1, 2]], np.float32)
+    chosen, sure = choose(messages, expected, np.ones(3, np.float32), np.array([True, True, False]))
+    assert chosen.tolist() == [1, 0, -1]
+    assert sure.tolist() == [0.0, 0.9, -1.0]
+
+
+def test_what_is_expected_tells_apart_what_seams_do_not():
+    """A region that fits as well when it is turned over, and of which nothing is known but where units are expected."""
+    count = 12
+    costs = np.full((2, count, count), 9.0, dtype=np.float32)
+    cells = np.arange(count - 1)
+    costs[0, cells, cells + 1] = costs[0, cells + 1, cells] = 0.0
+    plain = region_of(1, count, costs, {})
+    expected = np.full((count, count), 0.2, dtype=np.float32)
+    expected[: count // 2, : count // 2] = expected[count // 2 :, count // 2 :] = 1.0
+    for order in (1, -1):
+        region = plain._replace(
+            expected=np.ascontiguousarray(expected[::order]),
+            informed=np.ones(count, dtype=np.bool_),
+            messages=np.ones((4, count, count), dtype=np.float32),
+        )
+        assert settled(region).tolist() == np.arange(count)[::order].tolist()
 
 
 @pytest.mark.parametrize("sharpness", [0.3, 1.0])

@@ -4,7 +4,9 @@ import pytest
 from jigsolve import Puzzle
 from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lists import costs_from, costs_squared
-from jigsolve.compatibility.seams import midline_seams
+from jigsolve.compatibility.ramp_costs import NUMBERS, ROUGHNESS
+from jigsolve.compatibility.ramps import flatness
+from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import patches as module
 from jigsolve.refine.beliefs import LEAST
 from jigsolve.refine.patches import (
@@ -23,7 +25,7 @@ from jigsolve.refine.patches import (
 )
 from jigsolve.refine.rounds import WAYS
 from jigsolve.threads import Threads
-from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features, result_of
+from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_features, result_of, sky
 
 WAY = Way(near=2, dullness=0.33)
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -84,6 +86,55 @@ def test_the_number_of_threads_changes_nothing(portrait):
 def test_patches_find_back_in_any_way(portrait, way):
     grid = with_patches_moved(np.random.default_rng(1), 15, 16, 2, (3, 4))
     assert (restored(portrait, grid, way=way) == np.arange(240).reshape(15, 16)).all()
+
+
+@pytest.fixture(scope="module")
+def heaven():
+    """What is known of the pieces of a sky in order, 18 x 20 of them."""
+    with Threads(2) as threads:
+        return find_candidates(traced_seams(Puzzle.from_array(sky(18, 20), 12)), 16, threads, frame=(18, 20))
+
+
+def test_flat_patches_are_expected_around_those_that_are_like_them(heaven):
+    ramps = heaven.features.ramps
+    patches = np.random.default_rng(1).permutation(360)[:90].astype(np.int32).reshape(90, 1, 1)
+    tops, lefts = (part.astype(np.int64) for part in np.divmod(np.arange(90), 9))
+    flat = flatness(ramps)[patches[:, 0, 0]] > 0
+    assert flat.all()
+    flat[5] = False
+    rough = ramps._replace(summaries=ramps.summaries.copy())
+    rough.summaries[patches[5, 0, 0], ROUGHNESS] = 1e6
+    with Threads(2) as threads:
+        found = module._expected(heaven.features._replace(ramps=rough), patches, tops, lefts, threads)
+    numbers = ramps.variates[4 * patches[:, 0, 0], :NUMBERS].astype(np.float64)
+    for patch in range(90):
+        if patch == 5:
+            assert (found[:, patch] == module.ANYWHERE).all()
+            continue
+        distances = np.where(flat, ((numbers - numbers[patch]) ** 2).sum(axis=1), np.inf)
+        alike = np.argsort(distances, kind="stable")[: module.ALIKE]
+        apart = (tops[:, np.newaxis] - tops[alike]) ** 2 + (lefts[:, np.newaxis] - lefts[alike]) ** 2
+        near = np.where(apart < module.FARTHEST**2, np.exp(-apart / (2 * module.NEARBY**2)), 0)
+        np.testing.assert_allclose(found[:, patch], module.LEAST_EXPECTED + near.mean(axis=1), rtol=1e-4)
+
+
+def test_nothing_is_expected_where_nothing_was_learned(portrait):
+    with Threads(2) as threads:
+        corners = np.zeros(3, dtype=np.int64)
+        patches = np.arange(3, dtype=np.int32).reshape(3, 1, 1)
+        assert module._expected(portrait.features, patches, corners, corners, threads).shape == (0, 3)
+
+
+def test_patches_of_a_sky_find_back_from_far_away(heaven):
+    grid = np.arange(360).reshape(18, 20)
+    moved = grid.copy()
+    for (y, x), (v, u) in (((2, 2), (12, 14)), ((6, 16), (12, 4)), ((4, 8), (14, 10))):
+        moved[y : y + 2, x : x + 2], moved[v : v + 2, u : u + 2] = (
+            grid[v : v + 2, u : u + 2],
+            grid[y : y + 2, x : x + 2],
+        )
+    found = restored(heaven, moved, way=WAY._replace(alike=True))
+    assert (found != grid).sum() < (moved != grid).sum() / 2
 
 
 def test_a_region_that_is_too_large_stays_as_it_is(portrait):

@@ -32,7 +32,7 @@ ROUNDED = 0.02
 # Two numbers that go together more closely than this do so by chance.
 CLOSEST = 0.99999
 # What a logarithm of chances is worth in a sum of squares, and what all of them are at most.
-WORTH = 150.0
+WORTH = 250.0
 MOST = 3000.0
 # Variates are rounded to such parts, so that every machine computes the same.
 PARTS = 16

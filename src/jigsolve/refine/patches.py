@@ -151,6 +151,9 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
     list(rearranged(compatibility.features, Grounds(1.0, fair, fair), grid, Way(2, 1.0), MOST_CELLS, threads))
+    corner = np.zeros(1, dtype=np.int64)
+    numbers, expected = np.zeros((1, NUMBERS), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
+    fill_expected(numbers, np.array([True]), corner, corner, expected, 0, 1)
 
 
 def patches_bytes(pieces: int) -> int:
