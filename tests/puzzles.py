@@ -58,7 +58,7 @@ def compressed_colours(rows, columns, flat, subsampling="4:2:0"):
     return np.array(Image.open(file))
 
 
-def sky(rows, columns, size=12, noise=1.2, seed=1):
+def sky(rows, columns, size=12, noise=0.6, seed=1):
     """A sky of so many pieces: colours that change slowly, a little noise, and levels to which they are rounded."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[: rows * size, : columns * size] / (rows * size)
