@@ -73,12 +73,12 @@ def test_depth_grey_and_transparency_are_as_a_viewer_sees_them():
     np.testing.assert_allclose(of["nothing"], np.tile([255.0, 0, 0, 0, 0, 0], (4, 1)), atol=1e-9)
 
 
-def test_the_rougher_a_piece_the_less_flat_it_is_and_texture_is_not_flat_at_all():
+def test_the_rougher_a_piece_the_less_flat_it_is_and_neither_texture_nor_one_colour_is_flat_at_all():
     rough = np.array([0.0, module.HALF_FLAT, 2 * module.HALF_FLAT, 100 * module.HALF_FLAT])
     summaries = np.zeros((4, NUMBERS + 1))
     summaries[:, ROUGHNESS] = rough
     flat = flatness(no_ramps()._replace(summaries=summaries))
-    assert flat[:2].tolist() == [1.0, 0.5]
+    assert flat[:2].tolist() == [0.0, 0.5]
     assert 0 < flat[2] < 0.5
     assert flat[3] == 0
 

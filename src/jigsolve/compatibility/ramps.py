@@ -27,6 +27,9 @@ LEAST_FLAT = 0.1
 FEWEST = 100
 ORDINARY = 40.0
 LESSONS = 3
+# Pieces that are smoother than this are of one colour, or nearly, as where colours are clipped: they are the same as
+# their neighbours, or not, and ramps say nothing more.
+LEAST_ROUGH = 0.05
 # Deviations in levels that summaries have in any case, as pixels are rounded.
 ROUNDED = 0.02
 # Two numbers that go together more closely than this do so by chance.
@@ -47,9 +50,10 @@ def sum_up(puzzle: Puzzle) -> Ramps:
 
 
 def flatness(ramps: Ramps) -> NDArray[np.float64]:
-    """Return how flat pieces are: 1 if there is nothing but a ramp, 0 where there is too much."""
-    flat = 1 / (1 + (ramps.summaries[:, ROUGHNESS] / HALF_FLAT) ** 2)
-    return np.where(flat < LEAST_FLAT, 0.0, flat)
+    """Return how flat pieces are: nearly 1 if there is little but a ramp, 0 where there is too much, or nothing."""
+    rough = ramps.summaries[:, ROUGHNESS]
+    flat = 1 / (1 + (rough / HALF_FLAT) ** 2)
+    return np.where((flat < LEAST_FLAT) | (rough < LEAST_ROUGH), 0.0, flat)
 
 
 def learned(ramps: Ramps, sure: NDArray[np.int32], decided: NDArray[np.bool_]) -> Ramps:
@@ -63,8 +67,8 @@ def learned(ramps: Ramps, sure: NDArray[np.int32], decided: NDArray[np.bool_]) -
     variates = np.zeros((4 * len(numbers), VARIATES), dtype=np.float32)
     for direction in range(2):
         here = np.flatnonzero((sure[:, direction] >= 0) & (flat > 0))
+        here = here[flat[sure[here, direction]] > 0]
         there = sure[here, direction]
-        here, there = here[flat[there] > 0], there[flat[there] > 0]
         if len(here) < FEWEST:
             return ramps
         common = _common(numbers[here], numbers[there], flat[here] * flat[there])
