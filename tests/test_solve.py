@@ -463,8 +463,8 @@ with Threads(1) as pool:
     corners = np.arange(30)
     pieces = np.random.default_rng(1).permutation(30).reshape(30, 1, 1)
     found = patches._expected(flat.features, pieces, corners // 6, corners % 6, pool)
-print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + [phased.candidates.tolist()]))
-print(json.dumps([flat.candidates.tolist(), flat.costs.tolist(), np.round(found, 4).tolist()]))
+told = [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), np.round(found, 4).tolist()]
+print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + told))
 """
 
 
