@@ -12,6 +12,7 @@ from .compatibility.context import MEMORY_BITS
 from .compatibility.costs import HEAD
 from .compatibility.lists import MARGIN
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
+from .compatibility.ramp_costs import NUMBERS, VARIATES
 from .compatibility.seam_costs import line_stride
 from .compatibility.trace_costs import BLOCK, COEFFICIENTS, COLOUR_COEFFICIENTS
 from .errors import InputError
@@ -50,11 +51,13 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     length = max(puzzle.piece_height, puzzle.piece_width)
     keep = min(parameters.candidates, pieces - 1)
     seams = parameters.measure not in ("lab", "lab-raw")
-    factors = 2 * (3 * length + 13) if seams else 3 * length + 2
+    # Of ramps there are two columns more than numbers.
+    factors = 2 * (3 * length + 13 + NUMBERS + 2) if seams else 3 * length + 2
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
     shares = 2 * COEFFICIENTS * (length // BLOCK) + 4 * COLOUR_COEFFICIENTS * (length // BLOCK)
-    traces = shares + 64 if parameters.measure == "traces" else 0
+    # Keys of both kinds of blocks, and ramps: variates of a side, and a quarter of what sums its piece up.
+    traces = shares + 64 + 4 * VARIATES + 2 * (NUMBERS + 1) if parameters.measure == "traces" else 0
     features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
     # those of sides that are looked at again.
