@@ -214,6 +214,7 @@ def _seam_factors(
     lines = line_array(seams)[:, :, : seams.lengths[direction]]
     traces = seams.weights[direction::2, :3].sum(axis=1, dtype=np.float64)
     centre = np.average(lines[direction::2].mean(axis=2), axis=0, weights=traces)
+    ramps = _centred(seams, direction)
     both = []
     for facing, masks in zip((direction, direction + 2), masks_of_both, strict=True):
         x = lines[facing::4].astype(np.float64) - centre[:, np.newaxis]
@@ -221,7 +222,7 @@ def _seam_factors(
         order = np.lexsort((distances, masks))
         means = seams.means[facing::4][order] if len(seams.means) else None
         weights = seams.weights[facing::4][order].astype(np.float64)
-        judge, judged = _halves(x[order], weights, means, _centred(seams, direction)[facing::4][order])
+        judge, judged = _halves(x[order], weights, means, ramps[facing::4][order])
         values = np.concatenate([judge, judged] if facing == direction else [judged, judge], axis=1)
         begin = 0 if facing == direction else judge.shape[1]
         strictness = np.zeros(len(order))
@@ -244,7 +245,7 @@ def _halves(
     ramps: NDArray[np.float64],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what sides are as judges, and to other judges. Of ramps each says half."""
-    half = 3 * lines.shape[2] + 13 + ramps.shape[1]
+    half = 3 * lines.shape[2] + 13 + (NUMBERS + 2 if ramps.shape[1] > 0 else 0)
     judge, judged = (np.zeros((len(lines), half), dtype=np.float32) for _ in range(2))
     across, along = weights[:, :6], weights[:, 6:]
     line = slice(12, 12 + 3 * lines.shape[2])
@@ -270,16 +271,15 @@ def _halves(
 
 
 def _centred(seams: Seams, direction: int) -> NDArray[np.float64]:
-    """Return what ramps are compared by, measured from that of the flattest, and a column more than that.
+    """Return what ramps are compared by, measured from that of the flattest, and how flat sides are.
 
-    The last two columns are how flat sides are. Of no columns where nothing was learned.
+    Of no columns where nothing was learned, or no side of these directions is to be compared.
     """
-    variates = seams.ramps.variates.astype(np.float64)
-    if len(variates) == 0:
+    values, flat = seams.ramps.variates[:, :NUMBERS].astype(np.float64), seams.ramps.variates[:, [FLATNESS]]
+    if not flat[direction::2].any():
         return np.empty((len(seams.weights), 0))
-    values, flat = variates[:, :NUMBERS], variates[:, FLATNESS]
-    values = values - np.average(values[direction::2], axis=0, weights=flat[direction::2])
-    return np.concatenate([values, flat[:, np.newaxis], flat[:, np.newaxis]], axis=1)
+    centre = np.average(values[direction::2], axis=0, weights=flat[direction::2, 0])
+    return np.concatenate([values - centre, flat], axis=1)
 
 
 def _moments(lines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -157,8 +157,8 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
 
 
 def patches_bytes(pieces: int) -> int:
-    """Return what rearranging takes at most: likelihoods, messages, and what is left of them, and costs."""
-    return 16 * 4 * min(pieces, MOST_CELLS) ** 2
+    """Return what rearranging takes at most: likelihoods, messages, expectations, what is left of them, and costs."""
+    return 17 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
 def _borders(doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...]) -> NDArray[np.int64]:
