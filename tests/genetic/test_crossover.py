@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jigsolve.compatibility.bearings import Bearings
 from jigsolve.compatibility.costs import HEAD, squared_distance
 from jigsolve.compatibility.memory import empty_memory, new_memory
 from jigsolve.compatibility.partners import NO_PARTNER, VAGUE
@@ -33,6 +34,8 @@ from tests import naive
 from tests.puzzles import compatibility_of, costs_of, random_features, random_pieces
 
 FRAMES = st.tuples(st.integers(1, 6), st.integers(1, 6))
+# Nothing is known of phases.
+ANYWHERE = (np.empty(0, dtype=np.uint64), np.empty((0, 0), dtype=np.uint64), 0, 0)
 
 
 def grow_child(compatibility, first, second, start, seed, mutant_from=None, mutation_rate=0.0, bits=0):
@@ -321,7 +324,7 @@ def test_the_piece_for_a_cell_is_the_obvious_one(pieces, keep, seed, bits):
     used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
     expected = naive.fittest_for_cell(neighbours, np.flatnonzero(used == 0), costs, lists, LOOKED_AT)
     lists = (compatibility.candidates, compatibility.costs)
-    found = fittest_for_cell(*lists, features, grid, steps, 4, used, *new_memory(pieces, bits))
+    found = fittest_for_cell(*lists, features, grid, steps, 4, used, ANYWHERE, *new_memory(pieces, bits))
     assert found == (NONE if expected is None else expected)
 
 
@@ -339,7 +342,7 @@ def test_of_the_free_pieces_drawn_for_a_cell_the_fittest_is_taken(pieces, seed, 
         grid[4 + steps[direction]] = piece
     used[order[: int(rng.integers(len(beside), pieces + 1))]] = 1
     free = rng.permutation(pieces).astype(np.int32)
-    piece, count = fittest_drawn(features, grid, steps, 4, used, free, pieces, np.uint64(seed))
+    piece, count = fittest_drawn(features, grid, steps, 4, used, ANYWHERE, free, pieces, np.uint64(seed))
     left = np.flatnonzero(used == 0)
     # What is dropped was used, whatever is free stays, and each once.
     assert len(set(free[:count].tolist())) == count
@@ -351,6 +354,58 @@ def test_of_the_free_pieces_drawn_for_a_cell_the_fittest_is_taken(pieces, seed, 
     # Pieces are drawn with repetition. Of one or two, each is among them but for one time in 2^15.
     if len(left) <= 2:
         assert piece == naive.fittest_of(neighbours, left, costs)
+
+
+def test_pieces_that_cannot_lie_in_a_cell_are_passed_over():
+    """Of eight phases each cell suits one, and what suits none is taken only where nothing else is left."""
+    pieces = 64
+    rng = np.random.default_rng(1)
+    features = random_features(rng, pieces)
+    compatibility = compatibility_of(features, 63)
+    masks = np.uint64(1) << np.arange(pieces, dtype=np.uint64) % np.uint64(8)
+    around = (np.uint64(1) << np.arange(8, dtype=np.uint64)).reshape(2, 4)
+    grid, used = np.full(9, EMPTY), np.zeros(pieces, dtype=np.uint8)
+    grid[3], used[0] = 0, 1
+    steps, lists = (1, 3, -1, -3), (compatibility.candidates, compatibility.costs)
+    for down, right in np.ndindex(2, 4):
+        place = (masks, around, down - 2, right + 4)
+        own = [piece for piece in range(1, pieces) if piece % 8 == 4 * down + right]
+        costs = costs_of(features)[0, naive.RIGHT]
+        piece = fittest_for_cell(*lists, features, grid, steps, 4, used, place, *new_memory(pieces, 5))
+        assert piece == min(own, key=lambda piece: costs[piece])
+        free = np.arange(pieces, dtype=np.int32)
+        piece, _ = fittest_drawn(features, grid, steps, 4, used, place, free, pieces, np.uint64(down))
+        assert piece in own
+        gone = used.copy()
+        gone[own] = 1
+        assert fittest_for_cell(*lists, features, grid, steps, 4, gone, place, *new_memory(pieces, 5)) == NONE
+        piece, _ = fittest_drawn(features, grid, steps, 4, gone, place, free, pieces, np.uint64(down))
+        assert not gone[piece]
+
+
+def test_children_lie_as_phases_demand_from_their_start_on():
+    """Sixteen phases that repeat after four rows and columns, with a quarter of all pieces of each four of them."""
+    rows = columns = 8
+    rng = np.random.default_rng(1)
+    compatibility = compatibility_of(random_features(rng, rows * columns), 63)
+    step = np.arange(4)
+    there = (step[:, np.newaxis, np.newaxis, np.newaxis] + step[:, np.newaxis]) % 4 * 4  # down, right, row, column
+    moved = (there + (step[:, np.newaxis, np.newaxis] + step) % 4).reshape(4, 4, 16)
+    piece = np.arange(rows * columns)
+    phase = piece // columns % 4 * 4 + piece % columns % 4
+    masks = np.uint64(1) << phase.astype(np.uint64)
+    known = compatibility._replace(bearings=Bearings(masks, moved))
+    first, second = random_parents(rng, rows, columns)
+    suited = []
+    for judge in (compatibility, known):
+        for seed in range(20):
+            start = seed % 4
+            child, _ = grow_child(judge, first, second, start, seed, bits=5)
+            at = np.argwhere(child == start)[0]
+            wanted = ((np.indices(child.shape) - at[:, np.newaxis, np.newaxis]) + [[[0]], [[start]]]) % 4
+            suited.append((phase[child] == wanted[0] * 4 + wanted[1]).mean())
+    assert max(suited[:20]) < 0.5
+    assert min(suited[20:]) > 0.8
 
 
 def test_pieces_drawn_for_a_cell_are_as_good_as_the_best_of_sixteen():
@@ -366,7 +421,7 @@ def test_pieces_drawn_for_a_cell_are_as_good_as_the_best_of_sixteen():
     for index in range(samples):
         free = np.arange(pieces, dtype=np.int32)
         state = np.uint64(first_state(np.uint64(1), np.uint64(2), np.uint64(index)))
-        piece, _ = fittest_drawn(features, grid, (1, 3, -1, -3), 4, used, free, pieces, state)
+        piece, _ = fittest_drawn(features, grid, (1, 3, -1, -3), 4, used, ANYWHERE, free, pieces, state)
         found.append(ranks[piece - 1])
     at_least = np.array([((100 - rank) / 100) ** DRAWN for rank in range(100)])
     share = np.array([np.mean(np.array(found) >= rank) for rank in range(100)])

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jigsolve import Puzzle
+from jigsolve.compatibility.bearings import Bearings, phases_around
 from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.memory import empty_memory
@@ -30,6 +31,7 @@ from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, ran
 
 FRAMES = st.tuples(st.integers(1, 7), st.integers(1, 7))
 BITS = 4
+NO_PHASES = np.empty((0, 0), dtype=np.uint64)
 
 
 def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
@@ -40,7 +42,29 @@ def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
 
 def advance(compatibility, columns, chain, begin, end, moves, temperature, bits=BITS):
     memory = empty_memory(len(chain.board.places), bits)
-    anneal(compatibility, columns, chain, memory, begin, end, moves, temperature)
+    anneal(compatibility, columns, NO_PHASES, chain, memory, begin, end, moves, temperature)
+
+
+def test_pieces_are_brought_only_where_they_can_lie():
+    """Two phases, in turns along a row: a piece of the one is never brought where the other belongs."""
+    puzzle, _ = drawn_puzzle(6, 8).shuffled(1)
+    compatibility = compatibility_of(midline_seams(puzzle))
+    moved = np.array([[[0, 1], [1, 0]]])
+    for masks in (np.full(48, 1, dtype=np.uint64), np.full(48, 3, dtype=np.uint64)):
+        bearings = Bearings(masks, moved)
+        phases = phases_around(bearings, np.uint64(2))
+        chain = chain_from(compatibility._replace(bearings=bearings), 8, np.arange(48))
+        anneal(compatibility._replace(bearings=bearings), 8, phases, chain, empty_memory(48, BITS), 0, 4000, 4000, 0.0)
+        everywhere = chain_from(compatibility, 8, np.arange(48))
+        advance(compatibility, 8, everywhere, 0, 4000, 4000, 0.0)
+        assert (grid_of(everywhere, 8) != np.arange(48)).any()
+        same = (grid_of(chain, 8) == grid_of(everywhere, 8)).all()
+        # With both phases a piece suits every cell; with the first only those of odd columns, so moves are missing.
+        assert same == (masks[0] == 3)
+    nowhere = compatibility._replace(bearings=Bearings(np.zeros(48, dtype=np.uint64), moved))
+    chain = chain_from(nowhere, 8, np.arange(48))
+    anneal(nowhere, 8, phases, chain, empty_memory(48, BITS), 0, 4000, 4000, 0.0)
+    assert (grid_of(chain, 8) == np.arange(48)).all()
 
 
 def inside(cells, rows, columns):

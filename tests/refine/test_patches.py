@@ -209,7 +209,7 @@ def test_any_grid_stays_a_grid_of_the_same_pieces():
     with Threads(2) as threads:
         for seed in range(3):
             grid = np.random.default_rng(seed).permutation(42).reshape(6, 7).astype(np.int32)
-            grounds = Grounds(0.001, compatibility.fair_costs, compatibility.fair_costs)
+            grounds = Grounds(0.001, compatibility.fair_costs, compatibility.fair_costs, compatibility.bearings)
             steps = rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads)
             result = result_of(steps)
             assert sorted(result.ravel()) == list(range(42))

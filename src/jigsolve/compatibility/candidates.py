@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..parameters import SMALL_PUZZLE
 from ..threads import Threads
+from .bearings import Bearings, bearings_of
 from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
@@ -55,6 +56,8 @@ class Compatibility(NamedTuple):
     told: Features
     """The same with what comparing pieces told of them (see `phases`), which is rarely wrong: what lists, partners and
     beliefs go by."""
+    bearings: Bearings
+    """By that, how far from each other pieces can lie."""
 
 
 def find_candidates(
@@ -94,6 +97,7 @@ def find_candidates(
         head_error=head_error,
         features=features,
         told=told,
+        bearings=bearings_of(told),
     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import inlined, kernel
+from ..compatibility.bearings import phases_around, suits
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..compatibility.partners import NO_PARTNER, VAGUE
@@ -36,6 +37,10 @@ NONE = -1
 LOOKED_AT = 3
 # Free pieces that are drawn where none of the candidates is free.
 DRAWN = 16
+# How many more are looked at to find some whose phases suit the cell; and how often another start is drawn that knows
+# its own.
+LOOKED_FOR = 256
+STARTS = 16
 # Pieces whose bounds are looked at together.
 CHUNK = 64
 # Makes up for the roundings of a sum of squares in single precision.
@@ -214,12 +219,14 @@ def cheapest_free(features, head_error, side, used, free, count):
 
 
 @kernel
-def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, step):
+def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, place, entries, step):
     """The free piece that fits all neighbours of a cell best, of the first candidates of each; or NONE.
 
     A candidate's cost beside the neighbour that it is a candidate of is known, and no candidate after it costs less
-    there: once that alone is not below the best, the rest of the list cannot be either.
+    there: once that alone is not below the best, the rest of the list cannot be either. Those are passed over that
+    cannot lie in the `place`, by what `suits` asks.
     """
+    masks, around, down, right = place
     best = np.inf
     best_piece = np.int64(NONE)
     for direction in range(4):
@@ -230,7 +237,7 @@ def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entri
         looked_at = 0
         for rank in range(candidates.shape[1]):
             piece = np.int64(candidates[side, rank] >> 2)
-            if used[piece]:
+            if used[piece] or not suits(masks, around, piece, down, right):
                 continue
             total = np.float64(costs[side, rank])
             if total >= best:
@@ -256,15 +263,17 @@ def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entri
 
 
 @kernel
-def fittest_drawn(features, grid, steps, cell, used, free, count, state):
+def fittest_drawn(features, grid, steps, cell, used, place, free, count, state):
     """The best of some free pieces, drawn at random, for all neighbours of a cell; and how many `free` holds now.
 
     Where candidates are used up, many pieces look alike, and one of those is as good as another. Used pieces are
-    dropped from `free` when they are drawn.
+    dropped from `free` when they are drawn. Those that cannot lie in the `place`, by what `suits`
+    asks, are passed over, as long as others may.
     """
+    masks, around, down, right = place
     best = np.inf
     best_piece = np.int64(NONE)
-    drawn = 0
+    drawn = passed_over = 0
     while drawn < DRAWN and count > 0:
         state += GAMMA
         index = below(mix(state), count)
@@ -272,6 +281,9 @@ def fittest_drawn(features, grid, steps, cell, used, free, count, state):
         if used[piece]:
             count -= 1
             free[index] = free[count]
+            continue
+        if passed_over < LOOKED_FOR and not suits(masks, around, piece, down, right):
+            passed_over += 1
             continue
         drawn += 1
         total = 0.0
@@ -338,6 +350,8 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
     spans_rows = spans_columns = False
     any_order = mutant_from >= pieces and mutation_rate == 0
     entries, step = memory
+    masks = compatibility.bearings.masks
+    around = phases_around(compatibility.bearings, masks[start] if len(masks) > 0 else np.uint64(0))
 
     for placed in range(1, pieces + 1):
         grid[cell] = piece
@@ -406,7 +420,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             cell = entry >> ENTRY_SHIFT
             if grid[cell] == EMPTY:
                 piece = np.int64(-2 - advice[entry & ENTRY_MASK])
-                if not used[piece]:
+                if not used[piece] and suits(masks, around, piece, cell // width - rows, cell % width - columns):
                     phase = BUDDY
                 else:
                     boundary[boundary_count] = entry
@@ -427,7 +441,7 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             if grid[cell] == EMPTY:
                 side = entry & ENTRY_MASK
                 piece = np.int64(partners[side >> 2, side & 3])
-                if not used[piece]:
+                if not used[piece] and suits(masks, around, piece, cell // width - rows, cell % width - columns):
                     hopeful = True
                 else:
                     boundary[boundary_count] = entry
@@ -450,14 +464,15 @@ def grow(compatibility, rows, columns, start, mutant_from, mutation_rate, state,
             while step == 0 and rank < keep and used[candidates[side, rank] >> 2]:
                 rank += 1
             if step > 0:
-                piece = fittest_for_cell(candidates, costs, features, grid, steps, cell, used, entries, step)
+                place = (masks, around, cell // width - rows, cell % width - columns)
+                piece = fittest_for_cell(candidates, costs, features, grid, steps, cell, used, place, entries, step)
                 if piece == NONE:
                     if free_counts[0] == 0:
                         free[0] = np.arange(pieces)
                         free_counts[0] = pieces
                     state += GAMMA
                     piece, free_counts[0] = fittest_drawn(
-                        features, grid, steps, cell, used, free[0], free_counts[0], mix(state)
+                        features, grid, steps, cell, used, place, free[0], free_counts[0], mix(state)
                     )
             elif rank < keep:
                 piece = np.int64(candidates[side, rank] >> 2)
@@ -508,6 +523,13 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, memory, 
     for index in range(begin, end):
         state = first_state(seed, generation, index)
         start = below(mix(state), pieces)
+        masks = compatibility.bearings.masks
+        if len(masks) > 0:
+            for _ in range(STARTS):
+                if masks[start] & (masks[start] - np.uint64(1)) == 0:
+                    break
+                state += GAMMA
+                start = below(mix(state), pieces)
         mutant_from = pieces
         state += GAMMA
         if unit(mix(state)) < mutants:

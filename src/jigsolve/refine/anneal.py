@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import kernel
+from ..compatibility.bearings import suits
 from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
@@ -311,14 +312,17 @@ def plan_swap(board, indices, anchor, wanted, direction, state, changed, sources
 
 
 @kernel
-def anneal(compatibility, columns, chain, memory, begin, end, moves, temperature):
+def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down to zero.
+
+    A piece is brought only where it can lie, given the `phases` of the frame (see `frame_phases`).
 
     Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that are in doubt.
     """
     compatibility = uncounted(compatibility)
     candidates, partners = compatibility.candidates, compatibility.partners
     fair_costs, features = compatibility.fair_costs, compatibility.features
+    masks = compatibility.bearings.masks
     board, doubts, states = chain
     cells, places, width = board
     sides, doubt_count = doubts.sides, doubts.number
@@ -360,6 +364,8 @@ def anneal(compatibility, columns, chain, memory, begin, end, moves, temperature
                 bits_drawn >>= np.uint64(1)
             piece = np.int64(candidates[side, rank]) >> 2
         if piece == cells[goal] or piece == anchor:
+            continue
+        if not suits(masks, phases, piece, goal // width - 1, goal % width - 1):
             continue
         down = goal // width - places[piece] // width
         right = goal % width - places[piece] % width

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import kernel
+from ..compatibility.bearings import EVERY, Bearings, frame_phases, moved_mask
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
@@ -41,6 +42,8 @@ MOST_CELLS = 2500
 ALIKE = 20
 NEARBY, FARTHEST = 6.0, 24.0
 LEAST_EXPECTED, ANYWHERE = np.float32(1e-3), np.float32(1e-2)
+# How much less a patch is expected in a cell whose phase does not suit it: phases are rarely told wrongly.
+UNSUITED = np.float32(1e-3)
 # How many patches are compared with all others at once: as many as the cache of a core can hold.
 AT_HAND = 32
 
@@ -69,6 +72,8 @@ class Grounds(NamedTuple):
     """(sides,): what a partner costs that is taken for sure, else the first candidate."""
     strict_costs: NDArray[np.float32]
     """(sides,): the same if only settled partners are."""
+    bearings: Bearings
+    """Where in the frame pieces can lie."""
 
 
 class Lattice(NamedTuple):
@@ -92,7 +97,7 @@ def grounds_of(compatibility: Compatibility) -> Grounds:
     lists = Lists(compatibility.candidates, compatibility.costs)
     settled = Partners(compatibility.buddies, compatibility.partners, compatibility.doubt).up_to(SETTLED)
     strict_costs = fair_costs(compatibility.features, lists, settled)
-    return Grounds(sharpness(lists, settled), compatibility.fair_costs, strict_costs)
+    return Grounds(sharpness(lists, settled), compatibility.fair_costs, strict_costs, compatibility.bearings)
 
 
 def rearranged(
@@ -117,12 +122,15 @@ def rearranged(
     # What is in question says nothing, until it has been told.
     known = np.where(lattice.in_pieces(question), np.int32(-1), grid)
     sharp = grounds.sharpness * way.dullness
+    phases = frame_phases(grounds.bearings, grid)
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
     for height, width in product(np.unique(heights)[::-1], np.unique(widths)[::-1]):
         cells = question & (heights == height)[:, np.newaxis] & (widths == width)
         since = 0
         for region in _at_once(cells, most_cells):
-            yield from _rearrange(features, lattice, region, grid, known, sharp, way.alike, threads)
+            yield from _rearrange(
+                features, grounds.bearings, phases, lattice, region, grid, known, sharp, way.alike, threads
+            )
             since += int(region.sum())
             if since > LARGE:
                 since = 0
@@ -150,7 +158,10 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     fair = np.full_like(compatibility.fair_costs, np.inf)
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
-    list(rearranged(compatibility.features, Grounds(1.0, fair, fair), grid, Way(2, 1.0), MOST_CELLS, threads))
+    grounds = Grounds(1.0, fair, fair, compatibility.bearings)
+    list(rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads))
+    if len(compatibility.bearings.masks) > 0:
+        _own_phases(compatibility.bearings, np.zeros((1, 1, 1), dtype=np.int32))
     corner = np.zeros(1, dtype=np.int64)
     numbers, expected = np.zeros((1, NUMBERS), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
     fill_expected(numbers, np.array([True]), corner, corner, expected, 0, 1)
@@ -192,6 +203,8 @@ def in_question(doubtful: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
 
 def _rearrange(
     features: Features,
+    bearings: Bearings,
+    phases: NDArray[np.uint64],
     lattice: Lattice,
     cells: NDArray[np.bool_],
     grid: NDArray[np.int32],
@@ -219,6 +232,10 @@ def _rearrange(
         _expected(features, patches, tops, lefts, threads) if alike else np.empty((0, count), dtype=np.float32),
     )
     region.informed[:] = len(region.expected) > 0
+    if len(phases) > 0:
+        there = phases[tops % phases.shape[0], lefts % phases.shape[1]]
+        suited = np.where(there[:, np.newaxis] & _own_phases(bearings, patches) != 0, np.float32(1), UNSUITED)
+        region = region._replace(expected=region.expected * suited if len(region.expected) else suited)
     fill_likelihoods(costs, sharp, region.likelihoods)
     around = np.pad(known, 1, constant_values=-1)
     corners = np.stack([tops, lefts], axis=1)
@@ -256,6 +273,13 @@ def _expected(
     return np.ascontiguousarray(expected.T)
 
 
+def _own_phases(bearings: Bearings, patches: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return the phases that the corners of patches can have; all if their pieces contradict each other."""
+    own = np.empty(len(patches), dtype=np.uint64)
+    fill_phases(bearings, patches, own)
+    return np.where(own > 0, own, EVERY)
+
+
 def _neighbours(cells: NDArray[np.bool_], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.int64]:
     numbers = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, dtype=np.int64)
     numbers[rows + 1, columns + 1] = np.arange(len(rows))
@@ -287,6 +311,17 @@ def fill_expected(numbers, flat, tops, lefts, expected, begin, end):
                 if distances[other] < np.inf and apart < FARTHEST * FARTHEST:
                     total += np.exp(np.float32(-0.5 * apart / (NEARBY * NEARBY)))
             expected[patch, cell] = LEAST_EXPECTED + total / ALIKE
+
+
+@kernel
+def fill_phases(bearings, patches, own):
+    """Find the phases that the corners of patches can have by all their pieces."""
+    count, height, width = patches.shape
+    for index in range(count):
+        own[index] = np.uint64(2**64 - 1)
+        for row in range(height):
+            for column in range(width):
+                own[index] &= moved_mask(bearings, bearings.masks[patches[index, row, column]], -row, -column)
 
 
 @kernel

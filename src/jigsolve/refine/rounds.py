@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compatibility.bearings import frame_phases
 from ..compatibility.candidates import Compatibility
 from ..compatibility.memory import Memory, empty_memory
 from ..genetic.population import grid_cost
@@ -186,8 +187,9 @@ def _annealed(
     setting: Setting, now: Refinement, chains: list[Chain], moves: int
 ) -> Generator[Refinement, None, Refinement]:
     """Return the best arrangement after so many moves of each chain, and yield that after each part of them."""
+    phases = frame_phases(setting.compatibility.bearings, now.grid.reshape(-1, setting.columns))
     for bounds in _parts(moves):
-        _advance(setting, chains, bounds, moves)
+        _advance(setting, phases, chains, bounds, moves)
         now = _merged(setting, now, [_grid_of(chain, setting.columns) for chain in chains])
         yield now
     return now
@@ -233,13 +235,14 @@ def refinement_bytes(pieces: int, columns: int, threads: int) -> int:
     return memories + max(len(TEMPERATURES) * (36 * pieces + 40 * cells), patches_bytes(pieces))
 
 
-def _advance(setting: Setting, chains: list[Chain], bounds: tuple[int, int], moves: int) -> None:
+def _advance(
+    setting: Setting, phases: NDArray[np.uint64], chains: list[Chain], bounds: tuple[int, int], moves: int
+) -> None:
     def advance(begin: int, end: int) -> None:
         with setting.memory() as memory:
             for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
-                anneal(
-                    setting.compatibility, setting.columns, chain, memory, *bounds, moves, setting.unit * temperature
-                )
+                heat = setting.unit * temperature
+                anneal(setting.compatibility, setting.columns, phases, chain, memory, *bounds, moves, heat)
 
     setting.threads.run(len(chains), advance)
 

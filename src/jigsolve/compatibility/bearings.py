@@ -1,0 +1,135 @@
+"""Bearings: how far from each other pieces can lie, as the blocks of a compressed picture repeat.
+
+Two pieces are neighbours only if their phases suit each other, and most phases are known (see `phases`). But so it is
+over any distance: who knows the phase of one piece knows it of all cells of the frame. If phases repeat after four
+pieces, a piece can lie in one of sixteen cells. And of the places where two segments of a sky fit each other, one in
+sixteen is as blocks demand: where the pieces at their seam tell no phase themselves, others of the segments do.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import inlined, kernel
+from .costs import Features
+from .seam_costs import Seams
+from .trace_costs import BLOCK, MASK, Plane
+
+# A part of a segment may be wrong, or told wrongly: a phase suits one if all of its pieces allow it but so many, and
+# this share of them; of a small one all must.
+STRAY = 1
+STRAY_SHARE = 1 / 16
+SMALL = 4
+# The mask of a piece of which nothing is known.
+EVERY = np.uint64(2**64 - 1)
+
+
+class Bearings(NamedTuple):
+    """The phases of all pieces, and of what lies so many cells from a piece. Without phases it is of no pieces."""
+
+    masks: NDArray[np.uint64]
+    """(pieces,): the phases that are plausible, a bit each."""
+    moved: NDArray[np.int64]
+    """(rows, columns, phases): the phase of what lies so many rows below and columns behind a piece of a phase, modulo
+    the number of rows and columns after which phases repeat."""
+
+
+def bearings_of(features: Features) -> Bearings:
+    """Return what blocks say: those of colour, which repeat after more pieces, else those of brightness."""
+    if isinstance(features, Seams):
+        for plane in (features.traces.colour, features.traces.brightness):
+            if len(plane.keys) > 0:
+                # At a left side a piece is the right one of the two, whose phase counts there.
+                return Bearings(np.ascontiguousarray(plane.keys[2::4, MASK]), _moved(plane))
+    return Bearings(np.empty(0, dtype=np.uint64), np.empty((1, 1, 0), dtype=np.int64))
+
+
+def _moved(plane: Plane) -> NDArray[np.int64]:
+    periods = BLOCK // np.gcd(plane.size, BLOCK)
+    number = np.full((BLOCK, BLOCK), -1)
+    number[plane.phases[:, 0], plane.phases[:, 1]] = np.arange(len(plane.phases))
+    moved = np.empty((*periods, len(plane.phases)), dtype=np.int64)
+    for steps in np.ndindex(*periods):
+        there = (plane.phases + np.array(steps) * plane.size) % BLOCK
+        moved[steps] = number[there[:, 0], there[:, 1]]
+    return moved
+
+
+@inlined
+def moved_mask(bearings, mask, down, right):
+    """The phases of what lies so many rows below and columns behind a piece of one of the phases of a mask."""
+    table = bearings.moved[down % bearings.moved.shape[0], right % bearings.moved.shape[1]]
+    there = np.uint64(0)
+    for phase in range(len(table)):
+        if mask >> np.uint64(phase) & np.uint64(1):
+            there |= np.uint64(1) << np.uint64(table[phase])
+    return there
+
+
+@inlined
+def suit(bearings, mask, other, down, right):
+    """Whether what is of one of the phases of a mask can lie so far from what is of one of those of another."""
+    return len(bearings.masks) == 0 or moved_mask(bearings, mask, down, right) & other != 0
+
+
+def corners_of(
+    bearings: Bearings, of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.int32], count: int
+) -> NDArray[np.uint64]:
+    """Return (segments,): the phases that the corners of segments can have, given where pieces lie behind these.
+
+    All of them where the pieces of a segment contradict each other, or nothing is known.
+    """
+    allowing = count_corners(bearings, of, rows, columns, count)
+    sizes = np.bincount(of, minlength=count)
+    stray = np.where(sizes > SMALL, STRAY + (STRAY_SHARE * sizes).astype(np.int64), 0)
+    suits = allowing >= (sizes - stray)[:, np.newaxis]
+    masks = (suits * (np.uint64(1) << np.arange(allowing.shape[1], dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
+    return np.where(masks > 0, masks, EVERY)
+
+
+def frame_phases(bearings: Bearings, grid: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return the phases of the cells of the frame (see `phases_around`), as most pieces of an arrangement tell.
+
+    Of no rows where they do not.
+    """
+    pieces = grid.size
+    rows, columns = (np.empty(pieces, dtype=np.int32) for _ in range(2))
+    rows[grid], columns[grid] = np.mgrid[: grid.shape[0], : grid.shape[1]]
+    allowing = count_corners(bearings, np.zeros(pieces, dtype=np.int32), rows, columns, 1)[0]
+    if len(allowing) == 0 or allowing.max() <= pieces / 2:
+        return np.empty((0, 0), dtype=np.uint64)
+    return phases_around(bearings, np.uint64(1) << np.uint64(allowing.argmax()))
+
+
+@kernel
+def phases_around(bearings, mask):
+    """The phases of what lies so many rows below and columns behind what is of one of the phases of a mask.
+
+    That many modulo what phases repeat after; of no rows where nothing is known.
+    """
+    if len(bearings.masks) == 0:
+        return np.empty((0, 0), np.uint64)
+    around = np.empty(bearings.moved.shape[:2], np.uint64)
+    for down in range(around.shape[0]):
+        for right in range(around.shape[1]):
+            around[down, right] = moved_mask(bearings, mask, down, right)
+    return around
+
+
+@inlined
+def suits(masks, around, piece, down, right):
+    """Whether a piece can lie so many rows below and columns behind what `around` is told from."""
+    return len(around) == 0 or masks[piece] & around[down % around.shape[0], right % around.shape[1]] != 0
+
+
+@kernel
+def count_corners(bearings, of, rows, columns, count):
+    """How many pieces of each segment allow its corner to be of each phase."""
+    phases = bearings.moved.shape[2]
+    allowing = np.zeros((count, phases), np.int64)
+    for piece in range(len(bearings.masks)):
+        corner = moved_mask(bearings, bearings.masks[piece], -rows[piece], -columns[piece])
+        for phase in range(phases):
+            allowing[of[piece], phase] += np.int64(corner >> np.uint64(phase) & np.uint64(1))
+    return allowing
