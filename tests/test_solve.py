@@ -404,6 +404,7 @@ KERNEL_MODULES = (
     "trace_costs.py",
     "compatibility/traces.py",
     "compatibility/phases.py",
+    "compatibility/bearings.py",
     "ramp_costs.py",
     "compatibility/ramps.py",
     "compatibility/candidates.py",
@@ -454,6 +455,7 @@ candidates.SMALL_PUZZLE, segments.FEWEST_SETTLED, segments.LARGE, segments.SAMPL
 beliefs.FIRST_SWEEPS, beliefs.SWEEPS, beliefs.LARGE = 3, 1, 8
 blots = Puzzle.from_array(noisy_blots(100, noise=8), 10)
 results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
+results.append(solve(coloured, population=6, generations=1, threads=1, effort=1, measure="traces", candidates=4))
 with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
     candidates.SEVERAL = 0
@@ -495,11 +497,12 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import context, lists, loops, phases, ramps, segments, traces
+from jigsolve.compatibility import bearings, context, lists, loops, phases, ramps, segments, traces
 from jigsolve.refine import anneal, beliefs, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [ramps.fill_summaries, patches.fill_expected]
+kernels += [bearings.count_corners, bearings.phases_around, patches.fill_phases]
 kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from jigsolve import Puzzle
+from jigsolve.compatibility import candidates
 from jigsolve.compatibility.bearings import (
     EVERY,
     STRAY_SHARE,
@@ -14,6 +15,7 @@ from jigsolve.compatibility.bearings import (
     suits,
 )
 from jigsolve.compatibility.seams import midline_seams, traced_seams
+from jigsolve.threads import Threads
 from tests.puzzles import compressed_colours, drawn_puzzle, random_features
 
 ROWS, COLUMNS = 8, 10
@@ -99,3 +101,15 @@ def test_a_segment_lies_as_all_but_a_few_of_its_pieces_say(features, bearings):
     assert corners_of(clear, of, ROW, COLUMN, 2).tolist() == [bits[0], bits[0]]
     clear.masks[-1] = bits[0]
     assert corners_of(clear, of, ROW, COLUMN, 2)[1] == EVERY
+
+
+@pytest.mark.parametrize(
+    ("small", "several", "known"), [(0, False, ROWS * COLUMNS), (0, True, 0), (ROWS * COLUMNS, False, 0)]
+)
+def test_they_count_in_a_large_puzzle_of_one_picture(features, monkeypatch, small, several, known):
+    original = candidates.partners_in_segments
+    monkeypatch.setattr(candidates, "SMALL_PUZZLE", small)
+    monkeypatch.setattr(candidates, "partners_in_segments", lambda *args: original(*args)._replace(several=several))
+    with Threads(1) as threads:
+        found = candidates.find_candidates(features, 8, threads, frame=(ROWS, COLUMNS))
+    assert len(found.bearings.masks) == known

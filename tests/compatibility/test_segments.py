@@ -334,7 +334,7 @@ def found_in(features, frame, count):
         lists = find_lists(features, 32, threads)
         before = partners_in_context(features, lists, find_partners(lists, threads), threads, lambda share: None)
         told = []
-        return before, partners_in_segments(features, lists, before, frame, threads, told.append), told
+        return before, partners_in_segments(features, lists, before, frame, threads, told.append).partners, told
 
 
 def test_segments_name_more_partners_and_hardly_a_wrong_one():
@@ -401,7 +401,7 @@ def test_few_pieces(pieces):
     with Threads(1) as threads:
         lists = find_lists(features, 2, threads)
         partners = find_partners(lists, threads)
-        found = join_segments(features, lists, partners, (1, pieces), 1.0, threads, lambda share: None)
+        found = join_segments(features, lists, partners, (1, pieces), 1.0, threads, lambda share: None).partners
     assert found.pieces.shape == (pieces, 4)
     for piece, direction in np.argwhere(found.pieces >= 0):
         assert found.pieces[found.pieces[piece, direction], direction ^ 2] == piece

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from jigsolve import Puzzle
+from jigsolve.compatibility.bearings import EVERY, Bearings
 from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lists import costs_from, costs_squared
 from jigsolve.compatibility.ramp_costs import NUMBERS, ROUGHNESS
@@ -214,6 +215,41 @@ def test_any_grid_stays_a_grid_of_the_same_pieces():
             result = result_of(steps)
             assert sorted(result.ravel()) == list(range(42))
         compile_patches(compatibility, 7, threads)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_patches_are_expected_where_their_phases_suit(portrait, monkeypatch, alike):
+    """Two phases in turns from column to column, of which most pieces know theirs; a few lie in the wrong one."""
+    rng = np.random.default_rng(1)
+    masks = np.where(np.arange(240) % 2 == 0, 1, 2).astype(np.uint64)
+    masks[rng.permutation(240)[:60]] = 3
+    bearings = Bearings(masks, np.array([[[0, 1], [1, 0]]]))
+    seen, original = [], module.settle
+    monkeypatch.setattr(module, "settle", lambda region, threads: seen.append(region) or original(region, threads))
+    monkeypatch.setattr(module, "_expected", lambda *_: np.full((cells, cells), 0.25, dtype=np.float32))
+    grid = np.arange(240, dtype=np.int32).reshape(15, 16)
+    grid[4, 5:8], grid[5, 5:8] = grid[4, [7, 5, 6]], grid[5, [6, 7, 5]]
+    doubted = np.full(960, np.inf, dtype=np.float32)
+    doubted[4 * grid[4:6, 5:8].ravel()] = -1
+    way, cells = Way(0, 1.0, single=True, alike=alike), 6 + 2
+    with Threads(1) as threads:
+        grounds = Grounds(1.0, doubted, doubted, bearings)
+        result_of(rearranged(portrait.features, grounds, grid, way, MOST_CELLS, threads))
+    (region,) = seen
+    places = [(row, column) for row in (4, 5) for column in range(5, 9)]
+    usual = 0.25 if alike else 1.0
+    for cell, (_, column) in enumerate(places):
+        for unit, place in enumerate(places):
+            suits = masks[grid[place]] & (1 if column % 2 == 0 else 2)
+            assert region.expected[cell, unit] == np.float32(usual * (1 if suits else module.UNSUITED))
+    assert 0 < (region.expected < usual).sum() < region.expected.size
+    assert region.informed.all()
+
+
+def test_the_phases_of_a_patch_are_those_that_all_its_pieces_allow():
+    bearings = Bearings(np.array([1, 2, 3, 1, 1], dtype=np.uint64), np.array([[[0, 1], [1, 0]]]))
+    patches = np.array([[[0, 1]], [[2, 2]], [[2, 1]], [[3, 4]]], dtype=np.int32)
+    assert module._own_phases(bearings, patches).tolist() == [1, 3, 1, EVERY]
 
 
 def test_where_too_little_is_settled_nothing_tells_how_sharp_seams_are():

@@ -130,9 +130,9 @@ def test_the_last_round_makes_no_more_moves_than_are_left(monkeypatch):
     monkeypatch.setattr(module, "MOST_MOVES_IN_ALL", 250)
     made, original = [], module._advance
 
-    def noted(setting, chains, bounds, moves):
+    def noted(setting, phases, chains, bounds, moves):
         made.append(bounds[1] - bounds[0])
-        original(setting, chains, bounds, moves)
+        original(setting, phases, chains, bounds, moves)
 
     monkeypatch.setattr(module, "_advance", noted)
     compatibility = compatibility_of(random_features(np.random.default_rng(1), 30))

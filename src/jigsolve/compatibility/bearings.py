@@ -42,6 +42,11 @@ def bearings_of(features: Features) -> Bearings:
             if len(plane.keys) > 0:
                 # At a left side a piece is the right one of the two, whose phase counts there.
                 return Bearings(np.ascontiguousarray(plane.keys[2::4, MASK]), _moved(plane))
+    return no_bearings()
+
+
+def no_bearings() -> Bearings:
+    """Return what is known where there is nothing to know."""
     return Bearings(np.empty(0, dtype=np.uint64), np.empty((1, 1, 0), dtype=np.int64))
 
 

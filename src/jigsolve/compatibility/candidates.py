@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..parameters import SMALL_PUZZLE
 from ..threads import Threads
-from .bearings import Bearings, bearings_of
+from .bearings import Bearings, bearings_of, no_bearings
 from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
@@ -57,7 +57,8 @@ class Compatibility(NamedTuple):
     """The same with what comparing pieces told of them (see `phases`), which is rarely wrong: what lists, partners and
     beliefs go by."""
     bearings: Bearings
-    """By that, how far from each other pieces can lie."""
+    """By that, how far from each other pieces can lie, in a large puzzle of one picture: of several, each has blocks of
+    its own."""
 
 
 def find_candidates(
@@ -71,18 +72,21 @@ def find_candidates(
     """Find the `keep` cheapest candidates of every side, and what follows from them.
 
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
-    and, in a large puzzle, from the segments that they make (see `segments`): a small one is refined to the end anyway.
+    and, in a large puzzle, from the segments that they make (see `segments`), which minds bearings, too: a small one is
+    refined to the end anyway.
     """
     begin = TOLD if _is_flat(features) else 0.0
     features, told = learn(features, threads, part_of(tell, 0, begin))
     lists = find_lists(told, keep, threads, part_of(tell, begin, LISTED if frame else 1))
     partners = find_partners(lists, threads)
+    bearings = no_bearings()
     if frame:
         large = len(partners.pieces) > SMALL_PUZZLE
         judging = part_of(tell, LISTED, JUDGED if large else 1)
         partners = partners_in_context(told, lists, partners, threads, judging)
         if large:
-            partners = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
+            partners, several = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
+            bearings = bearings if several else bearings_of(told)
     heads, head_error = _heads(features, len(partners.pieces))
     # A small puzzle can afford to doubt more.
     sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED)
@@ -97,7 +101,7 @@ def find_candidates(
         head_error=head_error,
         features=features,
         told=told,
-        bearings=bearings_of(told),
+        bearings=bearings,
     )
 
 

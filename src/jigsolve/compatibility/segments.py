@@ -105,14 +105,22 @@ class Hypotheses(NamedTuple):
     seams: NDArray[np.int64]
 
 
+class Joined(NamedTuple):
+    """What segments tell."""
+
+    partners: Partners
+    several: bool
+    """Whether they are several pictures, which are packed into the frame."""
+
+
 def partners_in_segments(
     features: Features, lists: Lists, partners: Partners, frame: tuple[int, int], threads: Threads, tell: Tell
-) -> Partners:
+) -> Joined:
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
     sharp = sharpness(lists, partners.up_to(SETTLED))
     if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
         tell(1)
-        return partners
+        return Joined(partners, several=False)
     return join_segments(features, lists, partners, frame, sharp, threads, tell)
 
 
@@ -124,12 +132,13 @@ def join_segments(
     sharp: float,
     threads: Threads,
     tell: Tell,
-) -> Partners:
+) -> Joined:
     """Return the partners that segments name, if costs are as sharp as that."""
     segments = _first_segments(partners.up_to(SETTLED))
     evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
     segments = _join(evidence, bearings_of(features), lists.candidates, segments, frame, threads, tell)
-    return _named(_packed(segments, frame), partners)
+    packed = _packed(segments, frame)
+    return Joined(_named(packed or segments, partners), several=packed is not None)
 
 
 def sharpness(lists: Lists, settled: NDArray[np.int32]) -> float:
@@ -284,12 +293,12 @@ def _corners(bearings: Bearings, segments: Segments) -> NDArray[np.uint64]:
     return corners_of(bearings, segments.of, segments.rows, segments.columns, len(segments.sizes))
 
 
-def _packed(segments: Segments, frame: tuple[int, int]) -> Segments:
+def _packed(segments: Segments, frame: tuple[int, int]) -> Segments | None:
     """Return the segments with those that are pictures of their own as one, if there are several."""
     of, rows, columns = (array.copy() for array in segments[:3])
     packed = pack(of, rows, columns, segments.sizes, frame)
     if packed is None:
-        return segments
+        return None
     pieces, rows_there, columns_there = packed
     of[pieces], rows[pieces], columns[pieces] = len(segments.sizes), rows_there, columns_there
     return _boxed(of, rows, columns, len(segments.sizes) + 1)

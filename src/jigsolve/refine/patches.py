@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import kernel
-from ..compatibility.bearings import EVERY, Bearings, frame_phases, moved_mask
+from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_phases, moved_mask
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
@@ -160,8 +160,8 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
     grounds = Grounds(1.0, fair, fair, compatibility.bearings)
     list(rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads))
-    if len(compatibility.bearings.masks) > 0:
-        _own_phases(compatibility.bearings, np.zeros((1, 1, 1), dtype=np.int32))
+    if len((bearings := bearings_of(compatibility.told)).masks) > 0:
+        _own_phases(bearings, np.zeros((1, 1, 1), dtype=np.int32))
     corner = np.zeros(1, dtype=np.int64)
     numbers, expected = np.zeros((1, NUMBERS), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
     fill_expected(numbers, np.array([True]), corner, corner, expected, 0, 1)
