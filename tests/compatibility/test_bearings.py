@@ -4,14 +4,10 @@ import pytest
 from jigsolve import Puzzle
 from jigsolve.compatibility import candidates
 from jigsolve.compatibility.bearings import (
-    EVERY,
-    STRAY_SHARE,
     bearings_of,
-    corners_of,
     frame_phases,
     moved_mask,
     phases_around,
-    suit,
     suits,
 )
 from jigsolve.compatibility.seams import midline_seams, traced_seams
@@ -46,10 +42,6 @@ def test_without_blocks_nothing_is_known():
         assert len(bearings.masks) == 0
         assert frame_phases(bearings, np.arange(6, dtype=np.int32).reshape(2, 3)).size == 0
         assert phases_around(bearings, np.uint64(1)).size == 0
-        assert suit(bearings, np.uint64(1), np.uint64(2), 1, 1)
-        assert (
-            corners_of(bearings, np.zeros(6, np.int32), np.zeros(6, np.int32), np.zeros(6, np.int32), 1) == EVERY
-        ).all()
 
 
 def test_phases_repeat_after_four_pieces_and_lead_from_any_cell_to_any_other(features, bearings):
@@ -59,9 +51,8 @@ def test_phases_repeat_after_four_pieces_and_lead_from_any_cell_to_any_other(fea
         down, right = int(ROW[two] - ROW[one]), int(COLUMN[two] - COLUMN[one])
         assert moved_mask(bearings, bits[one], down, right) == bits[two]
         assert moved_mask(bearings, bits[one] | bits[0], 0, 0) == bits[one] | bits[0]
-        assert suit(bearings, bits[one], bits[two], down, right)
-        assert not suit(bearings, bits[one], bits[two], down + 1, right)
-        assert suit(bearings, bits[one], bits[two], down + 4, right - 8)
+        assert moved_mask(bearings, bits[one], down + 4, right - 8) == bits[two]
+        assert moved_mask(bearings, bits[one], down + 1, right) != bits[two]
 
 
 def test_blocks_of_brightness_say_it_where_those_of_colour_do_not():
@@ -82,25 +73,6 @@ def test_most_pieces_tell_the_phases_of_the_frame(features, bearings):
     assert (frame_phases(bearings, some) == phases).all()
     clear = bearings._replace(masks=bits)
     assert frame_phases(clear, rng.permutation(GRID.ravel()).reshape(GRID.shape)).size == 0
-
-
-def test_a_segment_lies_as_all_but_a_few_of_its_pieces_say(features, bearings):
-    bits = true_bits(features)
-    clear = bearings._replace(masks=bits.copy())
-    of = np.zeros(ROWS * COLUMNS, dtype=np.int32)
-    assert corners_of(clear, of, ROW, COLUMN, 1) == bits[0]
-    stray = 1 + int(STRAY_SHARE * len(bits))
-    clear.masks[:stray] = bits[1]
-    clear.masks[1] = bits[0]
-    assert corners_of(clear, of, ROW, COLUMN, 1) == bits[0]
-    clear.masks[stray : stray + 2] = bits[0]
-    assert corners_of(clear, of, ROW, COLUMN, 1) == EVERY
-    # Of a small segment all pieces must agree.
-    of[-4:] = 1
-    clear.masks[:] = bits
-    assert corners_of(clear, of, ROW, COLUMN, 2).tolist() == [bits[0], bits[0]]
-    clear.masks[-1] = bits[0]
-    assert corners_of(clear, of, ROW, COLUMN, 2)[1] == EVERY
 
 
 @pytest.mark.parametrize(

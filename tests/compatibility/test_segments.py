@@ -5,11 +5,10 @@ import pytest
 
 from jigsolve import Puzzle
 from jigsolve.compatibility import segments as module
-from jigsolve.compatibility.bearings import EVERY, bearings_of
 from jigsolve.compatibility.context import partners_in_context
 from jigsolve.compatibility.lists import NOBODY, Lists, find_lists
 from jigsolve.compatibility.partners import NO_PARTNER, Partners, find_partners
-from jigsolve.compatibility.seams import midline_seams, traced_seams
+from jigsolve.compatibility.seams import midline_seams
 from jigsolve.compatibility.segments import (
     BELIEVABLE,
     JOINED,
@@ -30,17 +29,15 @@ from jigsolve.compatibility.segments import (
     larger_first,
     number_of,
     partners_in_segments,
-    propose,
     sharpness,
     weigh,
 )
 from jigsolve.threads import Threads
 from tests import naive
 from tests.compatibility.test_context import noisy_blots
-from tests.puzzles import compressed_colours, costs_of, random_features
+from tests.puzzles import costs_of, random_features
 
 WAYS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-NO_BEARINGS = (bearings_of(random_features(np.random.default_rng(1), 2)), np.full(12, EVERY))
 
 
 def grid_partners(rows, columns):
@@ -174,7 +171,7 @@ def test_what_is_believed_is_not_contradicted_and_fits(seed, margin):
     believed = np.zeros(len(codes), dtype=np.bool_)
     frame = (9, 9)
     hypotheses = Hypotheses(codes, evidence, np.zeros(len(codes)), seams)
-    count = believe(hypotheses, *by_segment(codes, 12), segments, *NO_BEARINGS, frame, margin, believed)
+    count = believe(hypotheses, *by_segment(codes, 12), segments, frame, margin, believed)
     assert count == believed.sum()
     assert (evidence[believed] >= BELIEVABLE).all()
     for index in np.flatnonzero(believed):
@@ -206,44 +203,6 @@ def contradict(one, two, shapes):
     return False
 
 
-def test_segments_are_never_proposed_or_joined_where_no_phase_suits_both():
-    """In a picture that was a JPEG file, of segments that are right but for where they lie."""
-    rows, columns = 6, 8
-    features = traced_seams(Puzzle.from_array(compressed_colours(rows, columns, flat=3), 28))
-    bearings = bearings_of(features)
-    row, column = (part.astype(np.int32) for part in np.divmod(np.arange(rows * columns), columns))
-    of = (row // 2 * (columns // 2) + column // 2).astype(np.int32)
-    count = int(of.max()) + 1
-    segments = module._boxed(of, row, column, count)
-    corners, nothing = module._corners(bearings, segments), NO_BEARINGS[0]
-    changed = np.ones(count, dtype=np.bool_)
-    candidates = np.random.default_rng(1).integers(0, rows * columns, size=(4 * rows * columns, 20), dtype=np.int32)
-    candidates = 4 * candidates + (np.arange(4 * rows * columns, dtype=np.int32)[:, np.newaxis] & 3 ^ 2)
-    found = []
-    for known in (nothing, bearings):
-        codes = np.empty(candidates.size, dtype=np.int64)
-        codes = codes[: propose(candidates, segments, known, corners, changed, (99, 99), codes)]
-        found.append(set(codes.tolist()))
-    # Corners of true segments lie two pieces apart, and phases of colour repeat after four.
-    corner = {segment: (segment // (columns // 2) * 2, segment % (columns // 2) * 2) for segment in range(count)}
-
-    def as_blocks_lie(code):
-        larger, smaller, down, right = meaning(code)
-        truly = np.subtract(corner[smaller], corner[larger])
-        return ((truly - (down, right)) % 4 == 0).all()
-
-    right = {code for code in found[0] if as_blocks_lie(code)}
-    assert 0 < len(right) <= len(found[1]) < len(found[0]) / 2
-    assert right <= found[1] <= found[0]
-    codes = np.array(sorted(found[0]), dtype=np.int64)
-    evidence, seams = np.full(len(codes), 40.0), np.ones(len(codes), dtype=np.int64)
-    believed = np.zeros(len(codes), dtype=np.bool_)
-    hypotheses = Hypotheses(codes, evidence, np.zeros(len(codes)), seams)
-    believe(hypotheses, *by_segment(codes, count), segments, bearings, corners.copy(), (99, 99), -1.0, believed)
-    assert believed.sum() > 0
-    assert set(codes[believed].tolist()) <= found[1]
-
-
 def test_something_is_believed():
     rng = np.random.default_rng(1)
     segments, _ = drawn_segments(rng, 40, 12)
@@ -252,7 +211,7 @@ def test_something_is_believed():
     believed = np.zeros(len(codes), dtype=np.bool_)
     seams = np.ones(len(codes), dtype=np.int64)
     hypotheses = Hypotheses(codes, evidence, np.zeros(len(codes)), seams)
-    assert believe(hypotheses, *by_segment(codes, 12), segments, *NO_BEARINGS, (99, 99), 0.0, believed) > 0
+    assert believe(hypotheses, *by_segment(codes, 12), segments, (99, 99), 0.0, believed) > 0
 
 
 def test_a_bridge_between_halves_is_not_trusted():

@@ -2,8 +2,7 @@
 
 Two pieces are neighbours only if their phases suit each other, and most phases are known (see `phases`). But so it is
 over any distance: who knows the phase of one piece knows it of all cells of the frame. If phases repeat after four
-pieces, a piece can lie in one of sixteen cells. And of the places where two segments of a sky fit each other, one in
-sixteen is as blocks demand: where the pieces at their seam tell no phase themselves, others of the segments do.
+pieces, a piece can lie in one of sixteen cells.
 """
 
 from typing import NamedTuple
@@ -16,11 +15,6 @@ from .costs import Features
 from .seam_costs import Seams
 from .trace_costs import BLOCK, MASK, Plane
 
-# A part of a segment may be wrong, or told wrongly: a phase suits one if all of its pieces allow it but so many, and
-# this share of them; of a small one all must.
-STRAY = 1
-STRAY_SHARE = 1 / 16
-SMALL = 4
 # The mask of a piece of which nothing is known.
 EVERY = np.uint64(2**64 - 1)
 
@@ -72,37 +66,13 @@ def moved_mask(bearings, mask, down, right):
     return there
 
 
-@inlined
-def suit(bearings, mask, other, down, right):
-    """Whether what is of one of the phases of a mask can lie so far from what is of one of those of another."""
-    return len(bearings.masks) == 0 or moved_mask(bearings, mask, down, right) & other != 0
-
-
-def corners_of(
-    bearings: Bearings, of: NDArray[np.int32], rows: NDArray[np.int32], columns: NDArray[np.int32], count: int
-) -> NDArray[np.uint64]:
-    """Return (segments,): the phases that the corners of segments can have, given where pieces lie behind these.
-
-    All of them where the pieces of a segment contradict each other, or nothing is known.
-    """
-    allowing = count_corners(bearings, of, rows, columns, count)
-    sizes = np.bincount(of, minlength=count)
-    stray = np.where(sizes > SMALL, STRAY + (STRAY_SHARE * sizes).astype(np.int64), 0)
-    suits = allowing >= (sizes - stray)[:, np.newaxis]
-    masks = (suits * (np.uint64(1) << np.arange(allowing.shape[1], dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
-    return np.where(masks > 0, masks, EVERY)
-
-
 def frame_phases(bearings: Bearings, grid: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Return the phases of the cells of the frame (see `phases_around`), as most pieces of an arrangement tell.
 
     Of no rows where they do not.
     """
-    pieces = grid.size
-    rows, columns = (np.empty(pieces, dtype=np.int32) for _ in range(2))
-    rows[grid], columns[grid] = np.mgrid[: grid.shape[0], : grid.shape[1]]
-    allowing = count_corners(bearings, np.zeros(pieces, dtype=np.int32), rows, columns, 1)[0]
-    if len(allowing) == 0 or allowing.max() <= pieces / 2:
+    allowing = count_corners(bearings, grid)
+    if len(allowing) == 0 or allowing.max() <= grid.size / 2:
         return np.empty((0, 0), dtype=np.uint64)
     return phases_around(bearings, np.uint64(1) << np.uint64(allowing.argmax()))
 
@@ -129,12 +99,15 @@ def suits(masks, around, piece, down, right):
 
 
 @kernel
-def count_corners(bearings, of, rows, columns, count):
-    """How many pieces of each segment allow its corner to be of each phase."""
+def count_corners(bearings, grid):
+    """How many pieces of an arrangement allow the corner of the frame to be of each phase."""
     phases = bearings.moved.shape[2]
-    allowing = np.zeros((count, phases), np.int64)
-    for piece in range(len(bearings.masks)):
-        corner = moved_mask(bearings, bearings.masks[piece], -rows[piece], -columns[piece])
-        for phase in range(phases):
-            allowing[of[piece], phase] += np.int64(corner >> np.uint64(phase) & np.uint64(1))
+    allowing = np.zeros(phases, np.int64)
+    if phases == 0:
+        return allowing
+    for row in range(grid.shape[0]):
+        for column in range(grid.shape[1]):
+            corner = moved_mask(bearings, bearings.masks[grid[row, column]], -row, -column)
+            for phase in range(phases):
+                allowing[phase] += np.int64(corner >> np.uint64(phase) & np.uint64(1))
     return allowing

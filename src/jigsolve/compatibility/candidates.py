@@ -72,7 +72,7 @@ def find_candidates(
     """Find the `keep` cheapest candidates of every side, and what follows from them.
 
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
-    and, in a large puzzle, from the segments that they make (see `segments`), which minds bearings, too: a small one is
+    and, in a large puzzle, from the segments that they make (see `segments`), and bearings count: a small one is
     refined to the end anyway.
     """
     begin = TOLD if _is_flat(features) else 0.0

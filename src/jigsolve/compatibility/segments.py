@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .._access import uncounted
 from .._jit import inlined, kernel
 from ..threads import Threads
-from .bearings import Bearings, bearings_of, corners_of, moved_mask, suit
 from .costs import Features, cost_of, squared_distance
 from .lists import NOBODY, Lists, Tell
 from .packing import pack
@@ -136,7 +135,7 @@ def join_segments(
     """Return the partners that segments name, if costs are as sharp as that."""
     segments = _first_segments(partners.up_to(SETTLED))
     evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
-    segments = _join(evidence, bearings_of(features), lists.candidates, segments, frame, threads, tell)
+    segments = _join(evidence, lists.candidates, segments, frame, threads, tell)
     packed = _packed(segments, frame)
     return Joined(_named(packed or segments, partners), several=packed is not None)
 
@@ -255,7 +254,6 @@ def _usual(features: Features, lists: Lists, segments: Segments, sharp: float, t
 
 def _join(
     evidence: Evidence,
-    bearings: Bearings,
     candidates: NDArray[np.int32],
     segments: Segments,
     frame: tuple[int, int],
@@ -271,26 +269,18 @@ def _join(
         joined = len(segments.of)
         hypotheses.closures[:] = -1
         while joined > len(segments.of) // PIECES_A_JOIN:
-            corners = _corners(bearings, segments)
-            hypotheses = _considered(
-                evidence, bearings, corners, candidates, segments, frame, hypotheses, changed, threads
-            )
+            hypotheses = _considered(evidence, candidates, segments, frame, hypotheses, changed, threads)
             _find_closures(hypotheses, segments, threads)
             ranked = _ranked(hypotheses, hypotheses.evidence + CLOSURE * hypotheses.closures)
             believed = np.zeros(len(ranked.codes), dtype=np.bool_)
             starts, numbers = by_segment(ranked.codes, count)
-            joined = believe(ranked, starts, numbers, segments, bearings, corners, frame, margin, believed)
+            joined = believe(ranked, starts, numbers, segments, frame, margin, believed)
             changed = np.zeros(count, dtype=np.bool_)
             of, rows, columns = (array.copy() for array in segments[:3])
             absorb(ranked.codes[believed], segments, of, rows, columns, changed)
             segments = _boxed(of, rows, columns, count)
         tell((stage + 1) / len(MARGINS))
     return segments
-
-
-def _corners(bearings: Bearings, segments: Segments) -> NDArray[np.uint64]:
-    """Return (segments,): the phases that the corner of each box can have."""
-    return corners_of(bearings, segments.of, segments.rows, segments.columns, len(segments.sizes))
 
 
 def _packed(segments: Segments, frame: tuple[int, int]) -> Segments | None:
@@ -306,8 +296,6 @@ def _packed(segments: Segments, frame: tuple[int, int]) -> Segments | None:
 
 def _considered(
     evidence: Evidence,
-    bearings: Bearings,
-    corners: NDArray[np.uint64],
     candidates: NDArray[np.int32],
     segments: Segments,
     frame: tuple[int, int],
@@ -321,7 +309,7 @@ def _considered(
     """
     stay = np.flatnonzero(are_untouched(hypotheses.codes, changed))
     codes = np.empty(count_proposals(candidates, segments, changed), dtype=np.int64)
-    codes = np.unique(codes[: propose(candidates, segments, bearings, corners, changed, frame, codes)])
+    codes = np.unique(codes[: propose(candidates, segments, changed, frame, codes)])
     found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
     threads.run(len(codes), partial(weigh, evidence, codes, segments, found, seams))
     new = np.flatnonzero(found >= NOTABLE)
@@ -533,11 +521,8 @@ def count_proposals(candidates, segments, changed):
 
 
 @kernel
-def propose(candidates, segments, bearings, corners, changed, frame, codes):
-    """Note all hypotheses about segments that have changed that candidates give rise to, and return how many.
-
-    Those are left out that do not fit into the frame, and where no phase suits both segments.
-    """
+def propose(candidates, segments, changed, frame, codes):
+    """Note all hypotheses about segments that have changed that candidates give rise to, and return how many."""
     heights, widths = segments.heights, segments.widths
     count = 0
     for side in range(len(candidates)):
@@ -556,7 +541,6 @@ def propose(candidates, segments, bearings, corners, changed, frame, codes):
             if (
                 max(heights[one], down + heights[two]) - min(0, down) <= frame[0]
                 and max(widths[one], right + widths[two]) - min(0, right) <= frame[1]
-                and suit(bearings, corners[one], corners[two], down, right)
             ):
                 codes[count] = larger_first(segments, one, two, down, right)
                 count += 1
@@ -732,7 +716,7 @@ def is_contradicted(codes, evidence, starts, numbers, segments, index, margin):
 
 
 @kernel
-def believe(hypotheses, starts, numbers, segments, bearings, corners, frame, margin, believed):
+def believe(hypotheses, starts, numbers, segments, frame, margin, believed):
     """Choose the hypotheses to believe, the one with most evidence first, and return how many they are.
 
     Invariant: what is believed can be true together, and a segment that is joined to a larger one is in no other: so
@@ -759,8 +743,6 @@ def believe(hypotheses, starts, numbers, segments, bearings, corners, frame, mar
         new_bottom = max(bottom[one], down + segments.heights[two])
         new_right = max(right_end[one], right + segments.widths[two])
         fits = new_bottom - new_top <= frame[0] and new_right - new_left <= frame[1]
-        corner = moved_mask(bearings, corners[two], -down, -right) & corners[one]
-        fits = fits and suit(bearings, corners[one], corners[two], down, right)
         number = last[one]
         while fits and number >= 0:
             other, below, beyond = seen_from(codes[number], one)
@@ -769,7 +751,6 @@ def believe(hypotheses, starts, numbers, segments, bearings, corners, frame, mar
         if fits:
             top[one], left[one], bottom[one], right_end[one] = new_top, new_left, new_bottom, new_right
             absorbed[two] = grown[one] = believed[index] = True
-            corners[one] = corner
             before[index], last[one] = last[one], index
             joined += 1
     return joined
