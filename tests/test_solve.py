@@ -426,7 +426,7 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
-from jigsolve.compatibility import candidates, ramps, segments
+from jigsolve.compatibility import candidates, packing, ramps, segments
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
@@ -455,6 +455,7 @@ candidates.SMALL_PUZZLE, segments.FEWEST_SETTLED, segments.LARGE, segments.SAMPL
 beliefs.FIRST_SWEEPS, beliefs.SWEEPS, beliefs.LARGE = 3, 1, 8
 blots = Puzzle.from_array(noisy_blots(100, noise=8), 10)
 results.append(solve(blots, population=6, generations=1, threads=1, effort=1, measure="midline", candidates=8))
+packing.MOST_KNOWN = 2  # It is one picture, whose pieces have bearings.
 results.append(solve(coloured, population=6, generations=1, threads=1, effort=1, measure="traces", candidates=4))
 with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
