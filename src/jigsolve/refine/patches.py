@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import kernel
-from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_phases, moved_mask
+from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_phases, moved_mask, phases_around
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
 from ..compatibility.lists import Lists
@@ -162,6 +162,7 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     list(rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads))
     if len((bearings := bearings_of(compatibility.told)).masks) > 0:
         _own_phases(bearings, np.zeros((1, 1, 1), dtype=np.int32))
+        phases_around(bearings, bearings.masks[0])
     corner = np.zeros(1, dtype=np.int64)
     numbers, expected = np.zeros((1, NUMBERS), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
     fill_expected(numbers, np.array([True]), corner, corner, expected, 0, 1)
