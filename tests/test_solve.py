@@ -461,6 +461,8 @@ with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
     candidates.SEVERAL = 0
     phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
+    known = phased._replace(bearings=candidates.bearings_of(phased.told))
+    patches.compile_patches(known, coloured.columns, pool)
     ramps.FEWEST = 1
     flat = candidates.find_candidates(traced_seams(Puzzle.from_array(sky(5, 6), 12)), 2, pool)
     corners = np.arange(30)
