@@ -11,12 +11,13 @@ from ..threads import Threads
 from .bearings import Bearings, bearings_of, no_bearings
 from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
+from .likeness import learned_likeness
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import find_partners, of_rank
 from .phases import cut_sides, narrowed, share_of_several
 from .ramps import flatness, learned
 from .seam_costs import Seams
-from .segments import join_segments, partners_in_segments
+from .segments import join_segments, partners_in_segments, sharpness
 
 # The share of the time for candidates after which phases are told apart, about, the lists are found, and judged in
 # context.
@@ -113,10 +114,15 @@ def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tup
     """
     if not isinstance(features, Seams) or not _is_flat(features):
         return features, features
-    sure = find_partners(find_lists(features, ROUGH, threads, tell, exact=False), threads).up_to(SURE)
-    if len(features.ramps.summaries) > 0:
+    lists = find_lists(features, ROUGH, threads, tell, exact=False)
+    partners = find_partners(lists, threads)
+    sure = partners.up_to(SURE)
+    summaries = features.ramps.summaries
+    if len(summaries) > 0:
+        sharp = sharpness(lists, partners.up_to(SETTLED))
         features = features._replace(
-            ramps=learned(features.ramps, sure, cut_sides(features.traces.brightness, len(features.weights)))
+            ramps=learned(features.ramps, sure, cut_sides(features.traces.brightness, len(features.weights))),
+            likeness=learned_likeness(summaries, sure, sharp, threads) or features.likeness,
         )
     if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
         return features, features

@@ -11,6 +11,7 @@ from .._access import uncounted
 from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import Features, cost_of, number_of_sides, squared_distance, squared_distance_below
+from .likeness_costs import no_likeness
 from .products import Factors, bound_tiles, factors_of
 from .seam_costs import Seams
 from .trace_costs import no_traces
@@ -62,10 +63,11 @@ def _has_more(seams: Seams) -> bool:
 
 
 def _untraced(features: Features) -> Features:
-    """Return features without traces of compression, which have no bounds, and without an end to what ramps add."""
+    """Return features without what has no bounds: traces of compression, likeness, and an end to what ramps add."""
     if not isinstance(features, Seams):
         return features
-    return features._replace(traces=no_traces(), ramps=features.ramps._replace(most=np.array([np.inf])))
+    ramps = features.ramps._replace(most=np.array([np.inf]))
+    return features._replace(traces=no_traces(), ramps=ramps, likeness=no_likeness())
 
 
 def _candidates(features: Features, keep: int, threads: Threads, tell: Tell | None, exact: bool) -> Lists:

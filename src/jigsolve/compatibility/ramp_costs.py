@@ -13,8 +13,10 @@ from .._jit import inlined
 
 # Numbers that sum a piece up: its brightness, by how much that changes across it and down it, and its two tints.
 NUMBERS = 5
-# What is in which column of `Ramps.summaries` behind them: how rough the piece is.
-ROUGHNESS = NUMBERS
+# What is in which column of `Ramps.summaries` behind them: how rough the piece is, and its tints alone; and the shares of
+# its pixels that differ from the next one across, and down.
+ROUGHNESS, TINTS_ROUGHNESS, BUSY_ACROSS, BUSY_DOWN = range(NUMBERS, NUMBERS + 4)
+SUMMARY = NUMBERS + 4
 # What is in which column of `Ramps.variates` behind what is compared: how much that counts; and how many there are,
 # half a cache line.
 FLATNESS = NUMBERS
@@ -25,8 +27,8 @@ class Ramps(NamedTuple):
     """What pieces are without their details. Sides are numbered 4 * piece + direction."""
 
     summaries: NDArray[np.float64]
-    """(pieces, 6): each piece in NUMBERS, in levels, and the variance of what these leave out; of no rows where a
-    measure does not ask for them."""
+    """(pieces, SUMMARY): each piece in NUMBERS, in levels, the variance of what these leave out, and what it is in detail
+    (see `ROUGHNESS`); of no rows where a measure does not ask for them."""
     variates: NDArray[np.float32]
     """(sides, VARIATES): what neighbours have in common of their numbers, and FLATNESS, 0 to 1, which is 0 of pieces
     that are not flat; of no rows where nothing was learned."""
@@ -36,7 +38,7 @@ class Ramps(NamedTuple):
 
 def no_ramps() -> Ramps:
     """Return what is known where there is nothing to know."""
-    return Ramps(np.empty((0, NUMBERS + 1)), np.empty((0, VARIATES), np.float32), np.array([np.inf]))
+    return Ramps(np.empty((0, SUMMARY)), np.empty((0, VARIATES), np.float32), np.array([np.inf]))
 
 
 @inlined

@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..puzzle import Puzzle
-from .ramp_costs import FLATNESS, NUMBERS, ROUGHNESS, VARIATES, Ramps, no_ramps
+from .ramp_costs import (
+    BUSY_ACROSS,
+    BUSY_DOWN,
+    FLATNESS,
+    NUMBERS,
+    ROUGHNESS,
+    SUMMARY,
+    TINTS_ROUGHNESS,
+    VARIATES,
+    Ramps,
+    no_ramps,
+)
 
 # The variance of what a ramp leaves out, in squared levels, at which a piece counts half; and how flat one must be to
 # count at all.
@@ -37,6 +48,8 @@ CLOSEST = 0.99999
 # What a logarithm of chances is worth in a sum of squares, and what all of them are at most.
 WORTH = 250.0
 MOST = 3000.0
+# Levels of brightness by which neighbouring pixels differ at least to be counted.
+VISIBLE = 0.5
 # Variates are rounded to such parts, so that every machine computes the same.
 PARTS = 16
 
@@ -44,7 +57,7 @@ PARTS = 16
 def sum_up(puzzle: Puzzle) -> Ramps:
     """Return the summaries of all pieces."""
     pieces = puzzle.pieces
-    summaries = np.empty((len(pieces), NUMBERS + 1))
+    summaries = np.empty((len(pieces), SUMMARY))
     fill_summaries(pieces, 255.0 / np.iinfo(pieces.dtype).max, summaries)
     return no_ramps()._replace(summaries=summaries)
 
@@ -134,26 +147,32 @@ def fill_summaries(pieces, scale, summaries):
     pixels, middle_y, middle_x = height * width, 0.5 * (height - 1), 0.5 * (width - 1)
     # The variances of the places of pixels, and at least those of two: a piece of one line has no slope.
     down, across = max(height * height - 1, 1) / 12, max(width * width - 1, 1) / 12
-    totals = np.empty((3, 4))
+    totals, above = np.empty((3, 4)), np.empty(width)
     for piece in range(count):
         totals[:] = 0
+        differ_across = differ_down = 0
         for y in range(height):
+            before = 0.0
             for x in range(width):
                 red = colour_of(pieces, piece, y, x, 0, scale)
                 green = colour_of(pieces, piece, y, x, 1, scale)
                 blue = colour_of(pieces, piece, y, x, 2, scale)
                 bright = 0.299 * red + 0.587 * green + 0.114 * blue
+                differ_across += x > 0 and abs(bright - before) > VISIBLE
+                differ_down += y > 0 and abs(bright - above[x]) > VISIBLE
+                before = above[x] = bright
                 for index in range(3):
                     value = bright if index == 0 else 0.564 * (blue - bright) if index == 1 else 0.713 * (red - bright)
                     totals[index, 0] += value
                     totals[index, 1] += value * (x - middle_x)
                     totals[index, 2] += value * (y - middle_y)
                     totals[index, 3] += value * value
-        rough = 0.0
+        rough = tints_rough = 0.0
         for index in range(3):
             mean = totals[index, 0] / pixels
             to_right, to_bottom = totals[index, 1] / pixels / across, totals[index, 2] / pixels / down
-            rough += max(totals[index, 3] / pixels - mean * mean - to_right**2 * across - to_bottom**2 * down, 0.0)
+            left = max(totals[index, 3] / pixels - mean * mean - to_right**2 * across - to_bottom**2 * down, 0.0)
+            rough += left
             if index == 0:
                 summaries[piece, 0], summaries[piece, 1], summaries[piece, 2] = (
                     mean,
@@ -162,4 +181,7 @@ def fill_summaries(pieces, scale, summaries):
                 )
             else:
                 summaries[piece, 2 + index] = mean
-        summaries[piece, ROUGHNESS] = rough
+                tints_rough += left
+        summaries[piece, ROUGHNESS], summaries[piece, TINTS_ROUGHNESS] = rough, tints_rough
+        summaries[piece, BUSY_ACROSS] = differ_across / max(height * (width - 1), 1)
+        summaries[piece, BUSY_DOWN] = differ_down / max(width * (height - 1), 1)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from .._access import prefetch
 from .._jit import inlined, kernel
+from .likeness_costs import Likeness, are_flat, fetch_sheet, unlikeness
 from .ramp_costs import Ramps, apart, fetch_ramp
-from .trace_costs import Traces, fetch_keys, fetch_shares, misfit
+from .trace_costs import Traces, broken_between, fetch_keys, fetch_shares, misfit
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -53,6 +54,8 @@ class Seams(NamedTuple):
     """What compression left at the sides; what it adds to the sum comes on top of the above."""
     ramps: Ramps
     """What pieces are without their details; what it adds comes on top, too."""
+    likeness: Likeness
+    """What flat pieces are like; where it is known, it decides what two of them cost instead of the sum."""
 
 
 @inlined
@@ -209,7 +212,7 @@ def fetch_lines(features, side):
 
 @kernel
 def seam_square(features, side, other):
-    """What the cost of two sides is a root of (see `Seams`).
+    """What the cost of two sides is a root of (see `Seams`); where likeness is known, the square of the cost.
 
     Everything that it is computed from is asked for before any of it is read, so that it comes at once.
     """
@@ -218,12 +221,22 @@ def seam_square(features, side, other):
     fetch_keys(colour, side, other)
     fetch_lines(features, side)
     fetch_lines(features, other)
+    fetch_sheet(features.likeness, side)
+    fetch_sheet(features.likeness, other)
     fetch_ramp(features.ramps, side)
     fetch_ramp(features.ramps, other)
     fetch_shares(brightness, side, other)
     fetch_shares(colour, side, other)
     square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
-    return square + apart(features.ramps, side, other) + misfit(features.traces, side, other)
+    if are_flat(features.likeness, side, other):
+        broken, broken_colour = broken_between(brightness, side, other), broken_between(colour, side, other)
+        cost = np.float64(unlikeness(features.likeness, side, other, square, broken, broken_colour))
+        return cost * cost
+    square += apart(features.ramps, side, other) + misfit(features.traces, side, other)
+    if len(features.likeness.sheets) == 0:
+        return square
+    root = np.float64(root_of(features.power[0], square))
+    return root * root
 
 
 @kernel
@@ -247,7 +260,7 @@ def _square(lines, lengths, means, weights, side, other):
 @inlined
 def seam_cost(features, square):
     """The cost that a sum stands for."""
-    root = root_of(features.power[0], square)
+    root = root_of(features.power[0] if len(features.likeness.sheets) == 0 else np.int64(4), square)
     return min(root, np.float32(0.5) * (root + features.fair[0]))
 
 

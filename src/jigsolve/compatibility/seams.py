@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..puzzle import Puzzle
+from .likeness_costs import no_likeness
 from .ramp_costs import no_ramps
 from .ramps import sum_up
 from .seam_costs import LANES, LIMIT, Seams, line_array, line_stride, root_of
@@ -137,6 +138,7 @@ def _gather(
         fair=np.array([root_of(power, fair_a_pixel * np.mean(lengths))], dtype=np.float32),
         traces=no_traces(),
         ramps=no_ramps(),
+        likeness=no_likeness(),
     )
     for direction, (line, *_) in enumerate(sides):
         levels = np.rint((line - low) * steps / STEPS).astype(np.int16)

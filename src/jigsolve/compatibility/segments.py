@@ -20,6 +20,7 @@ from .costs import Features, cost_of, squared_distance
 from .lists import NOBODY, Lists, Tell
 from .packing import pack
 from .partners import NO_PARTNER, Partners
+from .seam_costs import Seams
 
 # Up to which level of doubt partners make the first segments, and which one those get that segments name.
 SETTLED, JOINED = 0, 1
@@ -42,7 +43,9 @@ TELLING = 4.0
 # A seam never says more than this against a hypothesis: single true seams fit badly.
 LEAST_EVIDENCE = -4.0
 # Part of what a seam says is that two segments are of one area, and the other seams between them say that again.
-SAID_AGAIN = 1.5
+SAID_AGAIN = 2.5
+# How much more flat seams say in segments than by likeness alone.
+EMPHASIS = 1.5
 # Rounds of a margin end when one joins less than a pair for so many pieces.
 PIECES_A_JOIN = 1000
 # Pieces that say how others than the candidates fit a side.
@@ -117,6 +120,8 @@ def partners_in_segments(
 ) -> Joined:
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
     sharp = sharpness(lists, partners.up_to(SETTLED))
+    if isinstance(features, Seams) and len(features.likeness.sheets) > 0:
+        sharp = EMPHASIS / features.likeness.worth[0]
     if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
         tell(1)
         return Joined(partners, several=False)

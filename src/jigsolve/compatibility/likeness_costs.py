@@ -1,0 +1,95 @@
+"""Likeness of flat pieces: what is known of a piece, and how unlikely two flat ones are to be neighbours.
+
+How pieces come by it is in `likeness`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._access import prefetch
+from .._jit import inlined, kernel
+
+# What is in which column of `Likeness.sheets`: numbers that sum a piece up, as in `ramps`, but by how they change
+# across the seam and along it; how much of it changes from pixel to pixel, as logarithms; whether it is flat; and from
+# UNITS on, in what units these differ among neighbours.
+BRIGHT, ACROSS, ALONG, BLUE, RED, BUSY, BUSY_DOWN, FLAT, UNITS = range(9)
+COMPARED = 7
+COLUMNS = 16
+# How much less likely a pair is, in natural logarithms: for the root of what its lines say, for blocks of brightness
+# and of colour being broken at all and for each, and for each unit by which numbers differ. These were fitted to
+# photographs (see docs/research.md).
+OF_LINES = 0.18
+OF_BROKEN, OF_BLOCK = 1.9, 2.26
+OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 2.0, 2.8
+OF_BRIGHT, OF_STEP, OF_BLUE, OF_RED, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.11, 0.06, 0.47, 0.25, 0.25
+# How much of a block is broken in whole ones at most; how many broken blocks count; and squared units that do.
+HARDLY = 0.15
+MOST_BROKEN = 3.0
+MOST_UNITS = 100.0
+# All that counts in all, and what even the most likely pair costs, so that the ratio of two costs says something.
+MOST = 30.0
+LEAST = 5.0
+
+
+class Likeness(NamedTuple):
+    """What flat pieces are like, in units of how neighbours differ."""
+
+    sheets: NDArray[np.float32]
+    """(2 * pieces, COLUMNS), a cache line each: a piece as seams to the right see it, and as seams down do; of no rows
+    where nothing was learned."""
+    worth: NDArray[np.float64]
+    """(1,): what a natural logarithm costs."""
+
+
+def no_likeness() -> Likeness:
+    """Return what is known where there is nothing to know."""
+    return Likeness(np.empty((0, COLUMNS), np.float32), np.ones(1))
+
+
+@inlined
+def fetch_sheet(likeness, side):
+    """Ask for what is known of a side's piece."""
+    if len(likeness.sheets) > 0:
+        prefetch(likeness.sheets, 2 * (side >> 2) + (side & 1), 4 * COLUMNS)
+
+
+@inlined
+def are_flat(likeness, side, other):
+    """Whether two sides are of flat pieces, as far as is known."""
+    sheets = likeness.sheets
+    return len(sheets) > 0 and sheets[2 * (side >> 2), FLAT] > 0 and sheets[2 * (other >> 2), FLAT] > 0
+
+
+@inlined
+def off(difference, one, two, index):
+    """By how many units two neighbours differ too much, nearly: little if it is less than one."""
+    unit = np.float64(one[UNITS + index]) * np.float64(two[UNITS + index])
+    return np.sqrt(1 + min(difference * difference * unit, MOST_UNITS)) - 1
+
+
+@kernel
+def unlikeness(likeness, side, other, square, broken, broken_colour):
+    """What two sides of flat pieces cost: what makes it unlikely that they are neighbours, added up.
+
+    `square` is what their lines say, and so many blocks are broken between them.
+    """
+    first, second = (side, other) if side & 2 == 0 else (other, side)
+    one, two = likeness.sheets[2 * (first >> 2) + (first & 1)], likeness.sheets[2 * (second >> 2) + (first & 1)]
+    total = OF_LINES * np.sqrt(square)
+    if broken > HARDLY:
+        total += OF_BROKEN
+    if broken_colour > HARDLY:
+        total += OF_BROKEN_COLOUR
+    total += OF_BLOCK * min(broken, MOST_BROKEN) + OF_COLOUR_BLOCK * min(broken_colour, MOST_BROKEN)
+    brighter = np.float64(two[BRIGHT]) - np.float64(one[BRIGHT])
+    expected = 0.5 * (np.float64(one[ACROSS]) + np.float64(two[ACROSS]))
+    total += OF_BRIGHT * off(brighter, one, two, 0)
+    total += OF_STEP * off(brighter - expected, one, two, 1)
+    total += OF_ALONG * off(np.float64(two[ALONG]) - np.float64(one[ALONG]), one, two, 2)
+    total += OF_BLUE * off(np.float64(two[BLUE]) - np.float64(one[BLUE]), one, two, 3)
+    total += OF_RED * off(np.float64(two[RED]) - np.float64(one[RED]), one, two, 4)
+    total += OF_BUSY * off(np.float64(two[BUSY]) - np.float64(one[BUSY]), one, two, 5)
+    total += OF_BUSY_DOWN * off(np.float64(two[BUSY_DOWN]) - np.float64(one[BUSY_DOWN]), one, two, 6)
+    return np.float32(likeness.worth[0] * (LEAST + min(total, MOST)))
