@@ -119,11 +119,12 @@ def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tup
     sure = partners.up_to(SURE)
     summaries = features.ramps.summaries
     if len(summaries) > 0:
-        sharp = sharpness(lists, partners.up_to(SETTLED))
         features = features._replace(
-            ramps=learned(features.ramps, sure, cut_sides(features.traces.brightness, len(features.weights))),
-            likeness=learned_likeness(summaries, sure, sharp, threads) or features.likeness,
+            ramps=learned(features.ramps, sure, cut_sides(features.traces.brightness, len(features.weights)))
         )
+        if len(summaries) > SMALL_PUZZLE:
+            sharp = sharpness(lists, partners.up_to(SETTLED))
+            features = features._replace(likeness=learned_likeness(summaries, sure, sharp, threads))
     if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
         return features, features
     return features, features._replace(traces=narrowed(features.traces, sure))

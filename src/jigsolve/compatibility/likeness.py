@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..threads import Threads
-from .likeness_costs import ACROSS, ALONG, BLUE, BRIGHT, BUSY, BUSY_DOWN, COLUMNS, COMPARED, FLAT, RED, UNITS, Likeness
+from .costs import Features
+from .likeness_costs import ACROSS, ALONG, BLUE, BRIGHT, BUSY, BUSY_DOWN, COLUMNS, COMPARED, FLAT, RED, UNITS, Likeness, no_likeness
 from .lists import insert
 from .ramp_costs import BUSY_ACROSS, ROUGHNESS, TINTS_ROUGHNESS
 from .ramp_costs import BUSY_DOWN as SHARE_DOWN
+from .seam_costs import Seams
 
 # The variance of what a ramp leaves out, in squared levels, from which a piece is not flat.
 TOO_ROUGH = 12.0
@@ -38,10 +40,10 @@ PARTS = 256
 
 def learned_likeness(
     summaries: NDArray[np.float64], sure: NDArray[np.int32], sharpness: float, threads: Threads
-) -> Likeness | None:
-    """Return what flat pieces are like, given partners that are sure, (pieces, 4), -1 for none; or None.
+) -> Likeness:
+    """Return what flat pieces are like, given partners that are sure: (pieces, 4), -1 for none.
 
-    One natural logarithm costs what `sharpness` says. Nothing is learned where too few of the partners are flat.
+    By how much less likely a pair is costs what `sharpness` says. Nothing is learned where too few partners are flat.
     """
     flat = summaries[:, ROUGHNESS] < TOO_ROUGH
     keys = _rounded(_keys(summaries))
@@ -50,7 +52,7 @@ def learned_likeness(
         here = np.flatnonzero((sure[:, axis] >= 0) & flat)
         here = here[flat[sure[here, axis]]]
         if len(here) < FEWEST or sharpness == 0:
-            return None
+            return no_likeness()
         here = here[:: -(-len(here) // SAMPLE)]
         there = sure[here, axis]
         sheet = sheets[:, axis]
@@ -62,6 +64,12 @@ def learned_likeness(
         # A pair's squared unit is the product of both pieces'; float16 hides how a machine rounds.
         sheet[:, UNITS : UNITS + COMPARED] = (1 / (DEVIATION * units + LEAST_UNIT)).astype(np.float16)
     return Likeness(sheets.reshape(-1, COLUMNS), np.array([1 / sharpness]))
+
+
+def worth_of(features: Features) -> float:
+    """Return what a natural logarithm of likelihood costs; zero where nothing is known of that."""
+    known = isinstance(features, Seams) and len(features.likeness.sheets) > 0
+    return float(features.likeness.worth[0]) if known else 0.0
 
 
 def _keys(summaries: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,8 +21,8 @@ COLUMNS = 16
 # and of colour being broken at all and for each, and for each unit by which numbers differ. These were fitted to
 # photographs (see docs/research.md).
 OF_LINES = 0.18
-OF_BROKEN, OF_BLOCK = 1.9, 2.26
-OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 2.0, 2.8
+OF_BROKEN, OF_BLOCK = 4.0, 4.0
+OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 3.0, 4.0
 OF_BRIGHT, OF_STEP, OF_BLUE, OF_RED, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.11, 0.06, 0.47, 0.25, 0.25
 # How much of a block is broken in whole ones at most; how many broken blocks count; and squared units that do.
 HARDLY = 0.15

@@ -17,10 +17,10 @@ from .._access import uncounted
 from .._jit import inlined, kernel
 from ..threads import Threads
 from .costs import Features, cost_of, squared_distance
+from .likeness import worth_of
 from .lists import NOBODY, Lists, Tell
 from .packing import pack
 from .partners import NO_PARTNER, Partners
-from .seam_costs import Seams
 
 # Up to which level of doubt partners make the first segments, and which one those get that segments name.
 SETTLED, JOINED = 0, 1
@@ -120,8 +120,8 @@ def partners_in_segments(
 ) -> Joined:
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
     sharp = sharpness(lists, partners.up_to(SETTLED))
-    if isinstance(features, Seams) and len(features.likeness.sheets) > 0:
-        sharp = EMPHASIS / features.likeness.worth[0]
+    if (worth := worth_of(features)) > 0:
+        sharp = EMPHASIS / worth
     if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
         tell(1)
         return Joined(partners, several=False)

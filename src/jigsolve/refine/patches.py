@@ -20,6 +20,7 @@ from .._jit import kernel
 from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_phases, moved_mask, phases_around
 from ..compatibility.candidates import Compatibility, fair_costs
 from ..compatibility.costs import Features, cost_of, squared_distance
+from ..compatibility.likeness import worth_of
 from ..compatibility.lists import Lists
 from ..compatibility.partners import Partners
 from ..compatibility.ramp_costs import NUMBERS
@@ -33,6 +34,8 @@ from .beliefs import LARGE, LEAST, Region, fill_likelihoods, settle, swap_down
 # the right size.
 SIZES = (4, 2)
 ON_BORDERS = 0.75
+# The same where seams of flat pieces are judged by likeness: then some within patches are in doubt, too.
+ON_BORDERS_BY_LIKENESS = 0.62
 # What lies together beyond doubt is trusted if it has this part of all cells.
 TRUSTED_PART = 16
 # More cells than this are never rearranged at once.
@@ -74,6 +77,8 @@ class Grounds(NamedTuple):
     """(sides,): the same if only settled partners are."""
     bearings: Bearings
     """Where in the frame pieces can lie."""
+    on_borders: float = ON_BORDERS
+    """The share of doubts on borders that makes a lattice."""
 
 
 class Lattice(NamedTuple):
@@ -97,7 +102,10 @@ def grounds_of(compatibility: Compatibility) -> Grounds:
     lists = Lists(compatibility.candidates, compatibility.costs)
     settled = Partners(compatibility.buddies, compatibility.partners, compatibility.doubt).up_to(SETTLED)
     strict_costs = fair_costs(compatibility.features, lists, settled)
-    return Grounds(sharpness(lists, settled), compatibility.fair_costs, strict_costs, compatibility.bearings)
+    on_borders = ON_BORDERS_BY_LIKENESS if worth_of(compatibility.features) > 0 else ON_BORDERS
+    return Grounds(
+        sharpness(lists, settled), compatibility.fair_costs, strict_costs, compatibility.bearings, on_borders
+    )
 
 
 def rearranged(
@@ -113,7 +121,7 @@ def rearranged(
     find_doubted(features, grounds.strict_costs if way.strict else grounds.fair_costs, grid, doubted)
     beside, below = doubted
     sizes = () if way.single else SIZES
-    lattice = Lattice(_borders(below, 0, sizes), _borders(beside, 1, sizes))
+    lattice = Lattice(*(_borders(doubts, axis, sizes, grounds.on_borders) for axis, doubts in enumerate((below, beside))))
     at_doubts = beside | below
     at_doubts[:, 1:] |= beside[:, :-1]
     at_doubts[1:] |= below[:-1]
@@ -173,13 +181,15 @@ def patches_bytes(pieces: int) -> int:
     return 17 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
-def _borders(doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...]) -> NDArray[np.int64]:
+def _borders(
+    doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...], on_borders: float
+) -> NDArray[np.int64]:
     """Return the lattice along an axis, given the pieces with a doubted seam behind them there."""
     length = doubted.shape[axis]
     doubts = doubted.sum(axis=1 - axis)[:-1]
     for size in sizes:
         by_place = np.bincount(np.arange(1, length) % size, weights=doubts, minlength=size)
-        if by_place.max() >= ON_BORDERS * doubts.sum() > 0:
+        if by_place.max() >= on_borders * doubts.sum() > 0:
             inner = np.arange(int(by_place.argmax()) or size, length, size)
             return np.concatenate([[0], inner, [length]])
     return np.arange(length + 1)

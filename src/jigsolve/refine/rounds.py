@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..compatibility.bearings import frame_phases
 from ..compatibility.candidates import Compatibility
+from ..compatibility.likeness import worth_of
 from ..compatibility.memory import Memory, empty_memory
 from ..genetic.population import grid_cost
 from ..threads import Threads, borrowed
@@ -58,7 +59,7 @@ MOST_MOVES = 16_000
 MOST_MOVES_IN_ALL = 96_000
 # Nor more than this divided by the number of pieces, in all: evolution leaves little to mend in a large puzzle but its
 # skies, where each move gains less and takes longer.
-MOST_MOVES_BY_PIECES = 700_000_000
+MOST_MOVES_BY_PIECES = 2_100_000_000
 # A round that gains less than this for every side in doubt, in units of `cost_unit`, counts as one that brings nothing.
 LEAST_GAIN_PER_DOUBT = 0.001
 # Moves of a chain after which the best so far is shown and the run can be stopped.
@@ -67,6 +68,8 @@ PART_MOVES = 250_000
 LEAST_GAIN = 1e-6
 # The rank whose cost, above that of the first, makes the unit of temperature: what a plausible mistake costs.
 PLAUSIBLE = 10
+# By how much less likely a plausible mistake of flat pieces is at most, in natural logarithms, if that is known.
+LIKELY = 4.0
 # The memory of pair costs of one thread has about this many entries of 8 bytes at most, as a power of two.
 MEMORY_BITS = 23
 
@@ -266,4 +269,6 @@ def cost_unit(compatibility: Compatibility) -> float:
     if last < 1:
         return 0.0
     differences = costs[:, last] - costs[:, 0]
-    return float(np.median(differences[differences > 0])) if (differences > 0).any() else 0.0
+    unit = float(np.median(differences[differences > 0])) if (differences > 0).any() else 0.0
+    worth = worth_of(compatibility.features)
+    return min(unit, LIKELY * worth) if worth > 0 else unit
