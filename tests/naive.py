@@ -93,18 +93,23 @@ def midline_cost(piece, other, direction, reach, dummy_weight, fair_a_pixel):
 
 
 def ramp(piece):
-    """A piece of colours from 0 to 255 in five numbers, by least squares, and the variance of what these leave out."""
+    """A piece of colours from 0 to 255 in five numbers, by least squares, and the variance of what these leave out.
+
+    Then that of its tints alone, and the shares of pixels whose brightness differs from the next across, and down.
+    """
     height, width = piece.shape[:2]
     y, x = np.mgrid[:height, :width]
     plane = np.stack([np.ones(height * width), x.ravel() / width, y.ravel() / height], axis=1)
     plane[:, 1:] -= plane[:, 1:].mean(axis=0)
     bright = piece @ [0.299, 0.587, 0.114]
-    found, left = [], 0.0
+    found, left = [], []
     for values in (bright, 0.564 * (piece[..., 2] - bright), 0.713 * (piece[..., 0] - bright)):
         numbers = np.linalg.lstsq(plane, values.ravel(), rcond=None)[0]
         found.append(numbers)
-        left += np.var(values.ravel() - plane @ numbers)
-    return [*found[0], found[1][0], found[2][0], left]
+        left.append(np.var(values.ravel() - plane @ numbers))
+    busy = [np.abs(np.diff(bright, axis=axis)) > 0.5 for axis in (1, 0)]
+    shares = [differ.mean() if differ.size else 0.0 for differ in busy]
+    return [*found[0], found[1][0], found[2][0], sum(left), left[1] + left[2], *shares]
 
 
 def block_rests(piece, other, direction, phase, steps):
@@ -499,3 +504,14 @@ def told(region, cells, free, weights, bounds):
             old = messages[direction ^ 2, neighbour]
             messages[direction ^ 2, neighbour] = bounds.INERTIA * old + bounds.FRESH * np.maximum(said, bounds.LEAST)
     return messages, popularity
+
+
+def unlikeness(one, two, square, broken, broken_colour):
+    """How unlikely two flat pieces are, the second right of or below the first, by their sheets along that axis."""
+    brighter = two[0] - one[0]
+    differences = [brighter, brighter - (one[1] + two[1]) / 2, *(two - one)[[2, 3, 4, 5, 6]]]
+    units = one[8:15] * two[8:15]
+    off = np.sqrt(1 + np.minimum(np.square(differences) * units, 100)) - 1
+    total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.11, 0.06, 0.25, 0.25] @ off
+    total += 4 * (broken > 0.15) + 3 * (broken_colour > 0.15) + 4 * min(broken, 3) + 4 * min(broken_colour, 3)
+    return 5 + min(total, 30)

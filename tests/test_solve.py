@@ -405,6 +405,8 @@ KERNEL_MODULES = (
     "compatibility/traces.py",
     "compatibility/phases.py",
     "compatibility/bearings.py",
+    "likeness_costs.py",
+    "compatibility/likeness.py",
     "ramp_costs.py",
     "compatibility/ramps.py",
     "compatibility/candidates.py",
@@ -426,7 +428,7 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
-from jigsolve.compatibility import candidates, packing, ramps, segments
+from jigsolve.compatibility import candidates, likeness, packing, ramps, segments
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
@@ -463,7 +465,7 @@ with Threads(1) as pool:
     phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
     known = phased._replace(bearings=candidates.bearings_of(phased.told))
     patches.compile_patches(known, coloured.columns, pool)
-    ramps.FEWEST = 1
+    ramps.FEWEST = likeness.FEWEST = 1
     flat = candidates.find_candidates(traced_seams(Puzzle.from_array(sky(5, 6), 12)), 2, pool)
     corners = np.arange(30)
     pieces = np.random.default_rng(1).permutation(30).reshape(30, 1, 1)
@@ -500,11 +502,11 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import bearings, context, lists, loops, phases, ramps, segments, traces
+from jigsolve.compatibility import bearings, context, likeness, lists, loops, phases, ramps, segments, traces
 from jigsolve.refine import anneal, beliefs, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
-kernels += [ramps.fill_summaries, patches.fill_expected]
+kernels += [ramps.fill_summaries, likeness.find_units, patches.fill_expected]
 kernels += [bearings.count_corners, bearings.phases_around, patches.fill_phases]
 kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]

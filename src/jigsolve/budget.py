@@ -10,9 +10,10 @@ from pathlib import Path
 
 from .compatibility.context import MEMORY_BITS
 from .compatibility.costs import HEAD
+from .compatibility.likeness_costs import COLUMNS
 from .compatibility.lists import MARGIN
 from .compatibility.products import TILE_COLUMNS, TILE_ROWS
-from .compatibility.ramp_costs import NUMBERS, VARIATES
+from .compatibility.ramp_costs import NUMBERS, SUMMARY, VARIATES
 from .compatibility.seam_costs import line_stride
 from .compatibility.trace_costs import BLOCK, COEFFICIENTS, COLOUR_COEFFICIENTS
 from .errors import InputError
@@ -56,8 +57,9 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
     shares = 2 * COEFFICIENTS * (length // BLOCK) + 4 * COLOUR_COEFFICIENTS * (length // BLOCK)
-    # Keys of both kinds of blocks, and ramps: variates of a side, and a quarter of what sums its piece up.
-    traces = shares + 64 + 4 * VARIATES + 2 * (NUMBERS + 1) if parameters.measure == "traces" else 0
+    # Keys of both kinds of blocks; variates of a side, a quarter of what sums its piece up, and half a sheet.
+    summed_up = 4 * VARIATES + 2 * SUMMARY + 2 * COLUMNS
+    traces = shares + 64 + summed_up if parameters.measure == "traces" else 0
     features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
     # Colours as floats while features are made; the factors of two directions, half of them as sizes besides, and again
     # those of sides that are looked at again.

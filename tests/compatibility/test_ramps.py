@@ -7,7 +7,7 @@ from jigsolve.compatibility.candidates import FLAT, learn
 from jigsolve.compatibility.lists import _untraced, find_lists
 from jigsolve.compatibility.phases import cut_sides
 from jigsolve.compatibility.products import bound_tiles, factors_of
-from jigsolve.compatibility.ramp_costs import FLATNESS, NUMBERS, ROUGHNESS, apart, no_ramps
+from jigsolve.compatibility.ramp_costs import FLATNESS, NUMBERS, ROUGHNESS, SUMMARY, apart, no_ramps
 from jigsolve.compatibility.ramps import flatness, learned, sum_up
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.compatibility.trace_costs import no_plane
@@ -70,12 +70,12 @@ def test_depth_grey_and_transparency_are_as_a_viewer_sees_them():
     np.testing.assert_allclose(of["opaque"], of["colour"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(of["grey"], of["as colour"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(of["grey and opaque"], of["grey"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(of["nothing"], np.tile([255.0, 0, 0, 0, 0, 0], (4, 1)), atol=1e-9)
+    np.testing.assert_allclose(of["nothing"], np.tile([255.0, *8 * [0]], (4, 1)), atol=1e-9)
 
 
 def test_the_rougher_a_piece_the_less_flat_it_is_and_neither_texture_nor_one_colour_is_flat_at_all():
     rough = np.array([0.0, module.HALF_FLAT, 2 * module.HALF_FLAT, 100 * module.HALF_FLAT])
-    summaries = np.zeros((4, NUMBERS + 1))
+    summaries = np.zeros((4, SUMMARY))
     summaries[:, ROUGHNESS] = rough
     flat = flatness(no_ramps()._replace(summaries=summaries))
     assert flat[:2].tolist() == [0.0, 0.5]

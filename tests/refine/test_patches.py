@@ -272,8 +272,8 @@ def test_the_lattice_is_where_the_doubts_lie(length, doubted, expected, axis):
     seams = np.zeros((length, 5), dtype=np.bool_)
     seams[[border - 1 for border in doubted]] = True
     turned = seams if axis == 0 else seams.T
-    assert module._borders(turned, axis, module.SIZES).tolist() == expected
-    assert module._borders(turned, axis, ()).tolist() == list(range(length + 1))
+    assert module._borders(turned, axis, module.SIZES, module.ON_BORDERS).tolist() == expected
+    assert module._borders(turned, axis, (), module.ON_BORDERS).tolist() == list(range(length + 1))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])

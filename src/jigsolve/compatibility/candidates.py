@@ -11,7 +11,7 @@ from ..threads import Threads
 from .bearings import Bearings, bearings_of, no_bearings
 from .context import SETTLED, SURE, partners_in_context
 from .costs import HEAD, Features, head_of
-from .likeness import learned_likeness
+from .likeness import compile_likeness, learned_likeness
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
 from .partners import find_partners, of_rank
 from .phases import cut_sides, narrowed, share_of_several
@@ -107,10 +107,12 @@ def find_candidates(
 
 
 def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tuple[Features, Features]:
-    """Return the features with what neighbours in this puzzle have in common (see `ramps`), which costs go by.
+    """Return the features with what neighbours in this puzzle have in common, which costs go by.
 
-    And the same with fewer phases of colour, as groups of pieces tell (see `phases`). Both follow from partners that
-    rough lists name, if there are flat pieces; where all have texture there is nothing to learn.
+    That is how ramps continue (see `ramps`) and, in a large puzzle, how likely pieces are to be neighbours (see
+    `likeness`): a small one is refined to the end anyway. And the same with fewer phases of colour, as groups of pieces
+    tell (see `phases`). All follow from partners that rough lists name, if there are flat pieces; where all have
+    texture there is nothing to learn.
     """
     if not isinstance(features, Seams) or not _is_flat(features):
         return features, features
@@ -145,6 +147,7 @@ def compile_segments(features: Features, frame: tuple[int, int], threads: Thread
     join_segments(features, lists, partners, frame, 1.0, threads, part_of(None, 0, 1))
     if isinstance(features, Seams) and len(features.traces.brightness.keys) > 0:
         narrowed(features.traces._replace(colour=features.traces.brightness), partners.pieces)
+    compile_likeness(threads)
 
 
 def fair_costs(features: Features, lists: Lists, sure: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -15,7 +15,21 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from ..threads import Threads
 from .costs import Features
-from .likeness_costs import ACROSS, ALONG, BLUE, BRIGHT, BUSY, BUSY_DOWN, COLUMNS, COMPARED, FLAT, RED, UNITS, Likeness, no_likeness
+from .likeness_costs import (
+    ACROSS,
+    ALONG,
+    BLUE,
+    BRIGHT,
+    BUSY,
+    BUSY_DOWN,
+    COLUMNS,
+    COMPARED,
+    FLAT,
+    RED,
+    UNITS,
+    Likeness,
+    no_likeness,
+)
 from .lists import insert
 from .ramp_costs import BUSY_ACROSS, ROUGHNESS, TINTS_ROUGHNESS
 from .ramp_costs import BUSY_DOWN as SHARE_DOWN
@@ -27,7 +41,8 @@ TOO_ROUGH = 12.0
 SIMILAR = 40
 SAMPLE = 5000
 FEWEST = 100
-# In what units pieces are similar: levels of brightness and of tints.
+# How many numbers pieces are similar by, and in what units: levels of brightness and of tints.
+KEYS = 5
 SIMILAR_BRIGHTNESS, SIMILAR_TINT = 8.0, 3.0
 # What is added to a variance and to a share before its logarithm is taken.
 SMOOTH, IDLE = 0.05, 0.02
@@ -66,14 +81,23 @@ def learned_likeness(
     return Likeness(sheets.reshape(-1, COLUMNS), np.array([1 / sharpness]))
 
 
+def compile_likeness(threads: Threads) -> None:
+    """Compile what only large puzzles need."""
+    threads.run(
+        1,
+        partial(find_units, np.zeros((1, KEYS)), np.zeros((1, KEYS)), np.zeros((1, COMPARED)), np.empty((1, COMPARED))),
+    )
+
+
 def worth_of(features: Features) -> float:
     """Return what a natural logarithm of likelihood costs; zero where nothing is known of that."""
-    known = isinstance(features, Seams) and len(features.likeness.sheets) > 0
-    return float(features.likeness.worth[0]) if known else 0.0
+    if not isinstance(features, Seams) or len(features.likeness.sheets) == 0:
+        return 0.0
+    return float(features.likeness.worth[0])
 
 
 def _keys(summaries: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what pieces are similar by: (pieces, 5)."""
+    """Return what pieces are similar by: (pieces, KEYS)."""
     tints_roughness = summaries[:, TINTS_ROUGHNESS]
     return np.stack(
         [

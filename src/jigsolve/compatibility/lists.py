@@ -59,7 +59,11 @@ def find_lists(
 
 def _has_more(seams: Seams) -> bool:
     """Return whether more is known of sides than what lists are found by."""
-    return len(seams.ramps.variates) > 0 or any(len(plane.keys) > 0 for plane in seams.traces)
+    return (
+        len(seams.ramps.variates) > 0
+        or len(seams.likeness.sheets) > 0
+        or any(len(plane.keys) > 0 for plane in seams.traces)
+    )
 
 
 def _untraced(features: Features) -> Features:

@@ -13,8 +13,8 @@ from .._jit import inlined
 
 # Numbers that sum a piece up: its brightness, by how much that changes across it and down it, and its two tints.
 NUMBERS = 5
-# What is in which column of `Ramps.summaries` behind them: how rough the piece is, and its tints alone; and the shares of
-# its pixels that differ from the next one across, and down.
+# What is in which column of `Ramps.summaries` behind them: how rough the piece is, and its tints alone; and the shares
+# of its pixels that differ from the next one across, and down.
 ROUGHNESS, TINTS_ROUGHNESS, BUSY_ACROSS, BUSY_DOWN = range(NUMBERS, NUMBERS + 4)
 SUMMARY = NUMBERS + 4
 # What is in which column of `Ramps.variates` behind what is compared: how much that counts; and how many there are,
@@ -27,8 +27,8 @@ class Ramps(NamedTuple):
     """What pieces are without their details. Sides are numbered 4 * piece + direction."""
 
     summaries: NDArray[np.float64]
-    """(pieces, SUMMARY): each piece in NUMBERS, in levels, the variance of what these leave out, and what it is in detail
-    (see `ROUGHNESS`); of no rows where a measure does not ask for them."""
+    """(pieces, SUMMARY): each piece in NUMBERS, in levels, and what else there is of it (see `ROUGHNESS`); of no rows
+    where a measure does not ask for them."""
     variates: NDArray[np.float32]
     """(sides, VARIATES): what neighbours have in common of their numbers, and FLATNESS, 0 to 1, which is 0 of pieces
     that are not flat; of no rows where nothing was learned."""

@@ -20,6 +20,8 @@ LANES = 16
 # limit, so no sum overflows.
 BLOCK = 32
 LIMIT = 8191
+# The power that is a square root, in eighths.
+SQUARE_ROOT = 4
 
 
 class Seams(NamedTuple):
@@ -260,7 +262,7 @@ def _square(lines, lengths, means, weights, side, other):
 @inlined
 def seam_cost(features, square):
     """The cost that a sum stands for."""
-    root = root_of(features.power[0] if len(features.likeness.sheets) == 0 else np.int64(4), square)
+    root = root_of(features.power[0] if len(features.likeness.sheets) == 0 else SQUARE_ROOT, square)
     return min(root, np.float32(0.5) * (root + features.fair[0]))
 
 
@@ -268,7 +270,7 @@ def seam_cost(features, square):
 def root_of(power: int, square: float) -> np.float32:
     """The root of a sum that so many eighths stand for. Unlike a power it is rounded the same on every machine."""
     root = np.sqrt(square)
-    if power == 4:
+    if power == SQUARE_ROOT:
         return np.float32(root)
     quarter = np.sqrt(root)
     return np.float32(quarter * np.sqrt(quarter))

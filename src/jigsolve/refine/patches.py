@@ -121,7 +121,9 @@ def rearranged(
     find_doubted(features, grounds.strict_costs if way.strict else grounds.fair_costs, grid, doubted)
     beside, below = doubted
     sizes = () if way.single else SIZES
-    lattice = Lattice(*(_borders(doubts, axis, sizes, grounds.on_borders) for axis, doubts in enumerate((below, beside))))
+    lattice = Lattice(
+        *(_borders(doubts, axis, sizes, grounds.on_borders) for axis, doubts in enumerate((below, beside)))
+    )
     at_doubts = beside | below
     at_doubts[:, 1:] |= beside[:, :-1]
     at_doubts[1:] |= below[:-1]
@@ -181,9 +183,7 @@ def patches_bytes(pieces: int) -> int:
     return 17 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
-def _borders(
-    doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...], on_borders: float
-) -> NDArray[np.int64]:
+def _borders(doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...], on_borders: float) -> NDArray[np.int64]:
     """Return the lattice along an axis, given the pieces with a doubted seam behind them there."""
     length = doubted.shape[axis]
     doubts = doubted.sum(axis=1 - axis)[:-1]
