@@ -45,7 +45,7 @@ class Parameters:
         without normalizing; "mgc", Gallagher's (2012), by the covariance of gradients; "midline", by where the
         gradients of both pieces lead (see `compatibility.seams`); or "traces", that and the blocks of JPEG that seams
         cut, where pieces come from such a picture (see `compatibility.traces`), and what flat pieces are without
-        details (see `compatibility.ramps`).
+        details (see `compatibility.ramps`, and of large puzzles `compatibility.likeness`).
     candidates
         How many candidates of every side are kept in lists. With `greedy` "side" and no effort the result is the same
         for any number; the time is not.

@@ -19,7 +19,7 @@ COMPARED = 7
 COLUMNS = 16
 # How much less likely a pair is, in natural logarithms: for the root of what its lines say, for blocks of brightness
 # and of colour being broken at all and for each, and for each unit by which numbers differ. These were fitted to
-# photographs (see docs/research.md).
+# photographs, but broken blocks count about twice as much, as chains find whole squares by them (docs/research.md).
 OF_LINES = 0.18
 OF_BROKEN, OF_BLOCK = 4.0, 4.0
 OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 3.0, 4.0
