@@ -514,4 +514,4 @@ def unlikeness(one, two, square, broken, broken_colour):
     off = np.sqrt(1 + np.minimum(np.square(differences) * units, 100)) - 1
     total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.11, 0.06, 0.25, 0.25] @ off
     total += 4 * (broken > 0.15) + 3 * (broken_colour > 0.15) + 4 * min(broken, 3) + 4 * min(broken_colour, 3)
-    return 5 + min(total, 30)
+    return 10 + min(total, 30)

@@ -76,18 +76,39 @@ def test_sheets_say_what_pieces_are_along_either_axis(heaven):
     assert (sheets[..., UNITS : UNITS + COMPARED] > 0).all()
 
 
-def test_only_two_flat_pieces_are_judged_by_it(landscape):
+def test_the_flatter_two_pieces_are_the_more_it_counts(landscape):
     without = landscape._replace(likeness=no_likeness())
-    flat = landscape.ramps.summaries[:, ROUGHNESS] < module.TOO_ROUGH
-    assert 0.5 < flat.mean() < 0.9
+    flat = module.how_flat(landscape.ramps.summaries[:, ROUGHNESS])
+    assert 0.5 < (flat == 1).mean() < 0.9
+    assert (flat == 0).any()
     rng = np.random.default_rng(3)
     for one, two in rng.choice(len(flat), size=(300, 2)):
         side, other = 4 * one + 1, 4 * two + 3
-        costs = [cost_of(features, squared_distance(features, side, other)) for features in (landscape, without)]
-        if not (flat[one] and flat[two]):
-            assert costs[0] == costs[1]
-        elif one != two:
-            assert costs[0] <= (costs_module.LEAST + costs_module.MOST) / 2
+        cost, plain = (cost_of(features, squared_distance(features, side, other)) for features in (landscape, without))
+        if flat[one] * flat[two] == 0:
+            assert cost == plain
+        elif flat[one] * flat[two] == 1:
+            assert cost <= (costs_module.LEAST + costs_module.MOST) / 2
+
+
+def test_pieces_are_flat_or_not_or_rarely_in_between():
+    flat = module.how_flat(np.array([0.0, 1.0, module.HALF_FLAT, 2 * module.HALF_FLAT, 3 * module.HALF_FLAT]))
+    assert flat.tolist()[:3] == [1, 1, 0.5]
+    assert 0 < flat[3] < 0.1
+    assert flat[4] == 0
+
+
+def test_what_is_in_between_costs_a_bit_of_both(heaven):
+    half = heaven.likeness.sheets.copy()
+    half[:, FLAT] = 0.5
+    rng = np.random.default_rng(4)
+    for one, two in rng.choice(PIECES, size=(100, 2)):
+        costs = [
+            np.sqrt(squared_distance(heaven._replace(likeness=found), 4 * one, 4 * two + 2))
+            for found in (no_likeness(), heaven.likeness, heaven.likeness._replace(sheets=half))
+        ]
+        plain = np.sqrt(costs[0]) * np.sqrt(np.sqrt(costs[0]))  # The 3/8th power of a square.
+        assert costs[2] == pytest.approx(0.25 * costs[1] + 0.75 * plain, rel=1e-5)
 
 
 def test_in_a_sky_it_tells_neighbours_that_lines_do_not(heaven):

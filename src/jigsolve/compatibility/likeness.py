@@ -35,8 +35,10 @@ from .ramp_costs import BUSY_ACROSS, ROUGHNESS, TINTS_ROUGHNESS
 from .ramp_costs import BUSY_DOWN as SHARE_DOWN
 from .seam_costs import Seams
 
-# The variance of what a ramp leaves out, in squared levels, from which a piece is not flat.
-TOO_ROUGH = 12.0
+# The variance of what a ramp leaves out, in squared levels, at which a piece is half flat; one that is nearly flat is,
+# and one that is hardly flat is not. Few pieces are in between: what these cost is a bit of both.
+HALF_FLAT = 3.0
+NEARLY, HARDLY = 0.95, 0.05
 # Pairs of partners that units are told from: those most similar to a piece, of a sample; and how many there must be.
 SIMILAR = 40
 SAMPLE = 5000
@@ -60,7 +62,8 @@ def learned_likeness(
 
     By how much less likely a pair is costs what `sharpness` says. Nothing is learned where too few partners are flat.
     """
-    flat = summaries[:, ROUGHNESS] < TOO_ROUGH
+    flatness = how_flat(summaries[:, ROUGHNESS])
+    flat = flatness > 0
     keys = _rounded(_keys(summaries))
     sheets = np.zeros((len(summaries), 2, COLUMNS), dtype=np.float32)
     for axis in range(2):
@@ -71,7 +74,7 @@ def learned_likeness(
         here = here[:: -(-len(here) // SAMPLE)]
         there = sure[here, axis]
         sheet = sheets[:, axis]
-        _describe(summaries, flat, axis, sheet)
+        _describe(summaries, flatness, axis, sheet)
         differences = np.abs(_differences(sheet[here].astype(np.float64), sheet[there].astype(np.float64)))
         middles = 0.5 * (keys[here] + keys[there])
         units = np.empty((len(sheet), COMPARED))
@@ -96,6 +99,12 @@ def worth_of(features: Features) -> float:
     return float(features.likeness.worth[0])
 
 
+def how_flat(roughness: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how flat pieces are, 0 to 1."""
+    flatness = _rounded(1 / (1 + (roughness / HALF_FLAT) ** 4))
+    return np.where(flatness > NEARLY, 1.0, np.where(flatness < HARDLY, 0.0, flatness))
+
+
 def _keys(summaries: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what pieces are similar by: (pieces, KEYS)."""
     tints_roughness = summaries[:, TINTS_ROUGHNESS]
@@ -111,7 +120,9 @@ def _keys(summaries: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def _describe(summaries: NDArray[np.float64], flat: NDArray[np.bool_], axis: int, sheet: NDArray[np.float32]) -> None:
+def _describe(
+    summaries: NDArray[np.float64], flatness: NDArray[np.float64], axis: int, sheet: NDArray[np.float32]
+) -> None:
     """Write down what pieces are as seams along an axis see them, but for the units."""
     sheet[:, BRIGHT] = _rounded(summaries[:, 0])
     sheet[:, ACROSS] = _rounded(summaries[:, 1 + axis])
@@ -120,7 +131,7 @@ def _describe(summaries: NDArray[np.float64], flat: NDArray[np.bool_], axis: int
     sheet[:, RED] = _rounded(summaries[:, 4])
     sheet[:, BUSY] = _rounded(np.log(summaries[:, BUSY_ACROSS] + IDLE))
     sheet[:, BUSY_DOWN] = _rounded(np.log(summaries[:, SHARE_DOWN] + IDLE))
-    sheet[:, FLAT] = flat
+    sheet[:, FLAT] = flatness
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from .._access import prefetch
 from .._jit import inlined, kernel
 
 # What is in which column of `Likeness.sheets`: numbers that sum a piece up, as in `ramps`, but by how they change
-# across the seam and along it; how much of it changes from pixel to pixel, as logarithms; whether it is flat; and from
-# UNITS on, in what units these differ among neighbours.
+# across the seam and along it; how much of it changes from pixel to pixel, as logarithms; how flat it is, 0 to 1; and
+# from UNITS on, in what units these differ among neighbours.
 BRIGHT, ACROSS, ALONG, BLUE, RED, BUSY, BUSY_DOWN, FLAT, UNITS = range(9)
 COMPARED = 7
 COLUMNS = 16
@@ -30,7 +30,7 @@ MOST_BROKEN = 3.0
 MOST_UNITS = 100.0
 # All that counts in all, and what even the most likely pair costs, so that the ratio of two costs says something.
 MOST = 30.0
-LEAST = 5.0
+LEAST = 10.0
 
 
 class Likeness(NamedTuple):
@@ -56,10 +56,12 @@ def fetch_sheet(likeness, side):
 
 
 @inlined
-def are_flat(likeness, side, other):
-    """Whether two sides are of flat pieces, as far as is known."""
+def share_of_likeness(likeness, side, other):
+    """How much likeness counts between two sides: 1 if both pieces are flat, 0 if one is not, or nothing is known."""
     sheets = likeness.sheets
-    return len(sheets) > 0 and sheets[2 * (side >> 2), FLAT] > 0 and sheets[2 * (other >> 2), FLAT] > 0
+    if len(sheets) == 0:
+        return 0.0
+    return np.float64(sheets[2 * (side >> 2), FLAT]) * np.float64(sheets[2 * (other >> 2), FLAT])
 
 
 @inlined
@@ -92,4 +94,4 @@ def unlikeness(likeness, side, other, square, broken, broken_colour):
     total += OF_RED * off(np.float64(two[RED]) - np.float64(one[RED]), one, two, 4)
     total += OF_BUSY * off(np.float64(two[BUSY]) - np.float64(one[BUSY]), one, two, 5)
     total += OF_BUSY_DOWN * off(np.float64(two[BUSY_DOWN]) - np.float64(one[BUSY_DOWN]), one, two, 6)
-    return np.float32(likeness.worth[0] * (LEAST + min(total, MOST)))
+    return likeness.worth[0] * (LEAST + min(total, MOST))

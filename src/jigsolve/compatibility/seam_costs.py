@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._access import prefetch
 from .._jit import inlined, kernel
-from .likeness_costs import Likeness, are_flat, fetch_sheet, unlikeness
+from .likeness_costs import Likeness, fetch_sheet, share_of_likeness, unlikeness
 from .ramp_costs import Ramps, apart, fetch_ramp
 from .trace_costs import Traces, broken_between, fetch_keys, fetch_shares, misfit
 
@@ -57,7 +57,8 @@ class Seams(NamedTuple):
     ramps: Ramps
     """What pieces are without their details; what it adds comes on top, too."""
     likeness: Likeness
-    """What flat pieces are like; where it is known, it decides what two of them cost instead of the sum."""
+    """What flat pieces are like; where it is known, it decides what two of them cost instead of the sum, the more the
+    flatter they are."""
 
 
 @inlined
@@ -230,15 +231,17 @@ def seam_square(features, side, other):
     fetch_shares(brightness, side, other)
     fetch_shares(colour, side, other)
     square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
-    if are_flat(features.likeness, side, other):
+    share, alike = share_of_likeness(features.likeness, side, other), 0.0
+    if share > 0:
         broken, broken_colour = broken_between(brightness, side, other), broken_between(colour, side, other)
-        cost = np.float64(unlikeness(features.likeness, side, other, square, broken, broken_colour))
-        return cost * cost
-    square += apart(features.ramps, side, other) + misfit(features.traces, side, other)
-    if len(features.likeness.sheets) == 0:
-        return square
-    root = np.float64(root_of(features.power[0], square))
-    return root * root
+        alike = share * unlikeness(features.likeness, side, other, square, broken, broken_colour)
+    if share < 1:
+        square += apart(features.ramps, side, other) + misfit(features.traces, side, other)
+        if len(features.likeness.sheets) == 0:
+            return square
+        alike += (1 - share) * np.float64(root_of(features.power[0], square))
+    cost = np.float64(np.float32(alike))
+    return cost * cost
 
 
 @kernel
