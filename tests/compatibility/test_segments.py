@@ -87,7 +87,7 @@ def test_evidence_is_that_of_all_seams_between_two_segments(seed):
     features = random_features(rng, 40, length=4)
     costs = costs_of(features)
     segments, shapes = drawn_segments(rng, 40, 9)
-    evidence = Evidence(features, rng.uniform(0, 6, size=160), 0.002)
+    evidence = Evidence(features, rng.uniform(0, 6, size=160), 0.002, SAID_AGAIN)
     codes = drawn_codes(rng, segments, 9)
     found, seams = np.empty(len(codes)), np.empty(len(codes), dtype=np.int64)
     for begin in range(0, len(codes), 7):

@@ -42,9 +42,9 @@ CLOSURE = 0.7
 TELLING = 4.0
 # A seam never says more than this against a hypothesis: single true seams fit badly.
 LEAST_EVIDENCE = -4.0
-# Part of what a seam says is that two segments are of one area, and the other seams between them say that again.
-SAID_AGAIN = 2.5
-# How much more flat seams say in segments than by likeness alone.
+# Part of what a seam says is that two segments are of one area, and the other seams between them say that again: so
+# much, and where flat seams are judged by likeness, which then counts more than by itself, so much.
+SAID_AGAIN, SAID_AGAIN_BY_LIKENESS = 1.5, 2.5
 EMPHASIS = 1.5
 # Rounds of a margin end when one joins less than a pair for so many pieces.
 PIECES_A_JOIN = 1000
@@ -94,6 +94,8 @@ class Evidence(NamedTuple):
     usual: NDArray[np.float64]
     """(sides,): the sharpness times the cost that says nothing; only of sides at which nothing is settled."""
     sharpness: float
+    said_again: float
+    """What all seams but one say less, as they say it again."""
 
 
 class Hypotheses(NamedTuple):
@@ -139,7 +141,8 @@ def join_segments(
 ) -> Joined:
     """Return the partners that segments name, if costs are as sharp as that."""
     segments = _first_segments(partners.up_to(SETTLED))
-    evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp)
+    said_again = SAID_AGAIN_BY_LIKENESS if worth_of(features) > 0 else SAID_AGAIN
+    evidence = Evidence(features, _usual(features, lists, segments, sharp, threads), sharp, said_again)
     segments = _join(evidence, lists.candidates, segments, frame, threads, tell)
     packed = _packed(segments, frame)
     return Joined(_named(packed or segments, partners), several=packed is not None)
@@ -582,7 +585,7 @@ def weigh(evidence, codes, segments, found, seams, begin, end):
                 if other >= 0:
                     total += said_by(evidence, 4 * piece + direction, 4 * other + (direction ^ 2))
                     count += 1
-        found[index], seams[index] = total - SAID_AGAIN * max(count - 1, 0), count
+        found[index], seams[index] = total - evidence.said_again * max(count - 1, 0), count
 
 
 @inlined
