@@ -38,7 +38,7 @@ from .seam_costs import Seams
 # The variance of what a ramp leaves out, in squared levels, at which a piece is half flat; one that is nearly flat is,
 # and one that is hardly flat is not. Few pieces are in between: what these cost is a bit of both.
 HALF_FLAT = 3.0
-NEARLY, HARDLY = 0.95, 0.05
+NEARLY_FLAT, HARDLY_FLAT = 0.95, 0.05
 # Pairs of partners that units are told from: those most similar to a piece, of a sample; and how many there must be.
 SIMILAR = 40
 SAMPLE = 5000
@@ -102,7 +102,7 @@ def worth_of(features: Features) -> float:
 def how_flat(roughness: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how flat pieces are, 0 to 1."""
     flatness = _rounded(1 / (1 + (roughness / HALF_FLAT) ** 4))
-    return np.where(flatness > NEARLY, 1.0, np.where(flatness < HARDLY, 0.0, flatness))
+    return np.where(flatness > NEARLY_FLAT, 1.0, np.where(flatness < HARDLY_FLAT, 0.0, flatness))
 
 
 def _keys(summaries: NDArray[np.float64]) -> NDArray[np.float64]:

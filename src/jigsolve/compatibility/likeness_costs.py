@@ -49,10 +49,16 @@ def no_likeness() -> Likeness:
 
 
 @inlined
+def sheet_of(side):
+    """The number of the sheet on which a side's piece is as that side sees it."""
+    return 2 * (side >> 2) + (side & 1)
+
+
+@inlined
 def fetch_sheet(likeness, side):
     """Ask for what is known of a side's piece."""
     if len(likeness.sheets) > 0:
-        prefetch(likeness.sheets, 2 * (side >> 2) + (side & 1), 4 * COLUMNS)
+        prefetch(likeness.sheets, sheet_of(side), 4 * COLUMNS)
 
 
 @inlined
@@ -61,7 +67,7 @@ def share_of_likeness(likeness, side, other):
     sheets = likeness.sheets
     if len(sheets) == 0:
         return 0.0
-    return np.float64(sheets[2 * (side >> 2), FLAT]) * np.float64(sheets[2 * (other >> 2), FLAT])
+    return np.float64(sheets[sheet_of(side), FLAT]) * np.float64(sheets[sheet_of(other), FLAT])
 
 
 @inlined
@@ -78,7 +84,7 @@ def unlikeness(likeness, side, other, square, broken, broken_colour):
     `square` is what their lines say, and so many blocks are broken between them.
     """
     first, second = (side, other) if side & 2 == 0 else (other, side)
-    one, two = likeness.sheets[2 * (first >> 2) + (first & 1)], likeness.sheets[2 * (second >> 2) + (first & 1)]
+    one, two = likeness.sheets[sheet_of(first)], likeness.sheets[sheet_of(second)]
     total = OF_LINES * np.sqrt(square)
     if broken > HARDLY:
         total += OF_BROKEN

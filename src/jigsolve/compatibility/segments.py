@@ -121,9 +121,8 @@ def partners_in_segments(
     features: Features, lists: Lists, partners: Partners, frame: tuple[int, int], threads: Threads, tell: Tell
 ) -> Joined:
     """Return the partners with those that segments name, as far as they can be joined in a frame (rows, columns)."""
-    sharp = sharpness(lists, partners.up_to(SETTLED))
-    if (worth := worth_of(features)) > 0:
-        sharp = EMPHASIS / worth
+    worth = worth_of(features)
+    sharp = EMPHASIS / worth if worth > 0 else sharpness(lists, partners.up_to(SETTLED))
     if sharp == 0 or len(partners.pieces) >= MOST_SEGMENTS or max(frame) >= NO_OFFSET:
         tell(1)
         return Joined(partners, several=False)
@@ -292,7 +291,7 @@ def _join(
 
 
 def _packed(segments: Segments, frame: tuple[int, int]) -> Segments | None:
-    """Return the segments with those that are pictures of their own as one, if there are several."""
+    """Return the segments with those that are pictures of their own as one; None if there are not several."""
     of, rows, columns = (array.copy() for array in segments[:3])
     packed = pack(of, rows, columns, segments.sizes, frame)
     if packed is None:

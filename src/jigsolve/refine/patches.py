@@ -329,7 +329,7 @@ def fill_phases(bearings, patches, own):
     """Find the phases that the corners of patches can have by all their pieces."""
     count, height, width = patches.shape
     for index in range(count):
-        own[index] = np.uint64(2**64 - 1)
+        own[index] = EVERY
         for row in range(height):
             for column in range(width):
                 own[index] &= moved_mask(bearings, bearings.masks[patches[index, row, column]], -row, -column)
