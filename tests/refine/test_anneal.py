@@ -12,7 +12,9 @@ from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.memory import empty_memory
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
+from jigsolve.genetic.random import GAMMA, below, mix
 from jigsolve.refine.anneal import (
+    DRAWN,
     HOLE,
     MANY_DISPLACED,
     MOST_MOVED,
@@ -22,6 +24,7 @@ from jigsolve.refine.anneal import (
     STRIDE,
     anneal,
     copy_grid,
+    dearest_doubt,
     fill_holes,
     new_chain,
     plan_swap,
@@ -118,6 +121,31 @@ def test_the_notes_of_a_chain_stay_those_of_its_board(frame, seed, keep, tempera
     for begin in range(0, 300, 100):
         advance(compatibility, columns, chain, begin, begin + 100, 300, temperature)
         check_invariants(compatibility, rows, columns, chain)
+
+
+@settings(max_examples=60, deadline=None)
+@given(FRAMES, st.integers(0, 2**32))
+def test_of_a_few_doubts_the_dearest_is_taken(frame, seed):
+    rows, columns = frame
+    rng = np.random.default_rng(seed)
+    compatibility = compatibility_of(random_features(rng, rows * columns))
+    chain = chain_from(compatibility, columns, rng.permutation(rows * columns))
+    costs, fair = costs_of(compatibility.features), compatibility.fair_costs
+    listed = chain.doubts.sides[: chain.doubts.number[0]]
+    if len(listed) == 0:
+        return
+    states = [np.uint64((seed + step * int(GAMMA)) % 2**64) for step in range(1, DRAWN + 1)]
+    drawn = [listed[below(np.uint64(mix(state)), len(listed))] for state in states]
+    memory = empty_memory(rows * columns, BITS)
+    side = dearest_doubt(compatibility.features, fair, *memory, chain.board, chain.doubts, np.uint64(seed))
+
+    def excess(side):
+        piece, direction = divmod(side, 4)
+        beside = (1, columns + 2, -1, -columns - 2)[direction]
+        return costs[piece, direction, chain.board.cells[chain.board.places[piece] + beside]] - fair[side]
+
+    assert side in drawn
+    assert excess(side) == pytest.approx(max(excess(other) for other in drawn), abs=1e-5)
 
 
 def test_a_hot_chain_moves_far_and_a_cold_one_only_down():

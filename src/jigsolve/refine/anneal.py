@@ -34,6 +34,9 @@ MOST_WHOLE_PART = 16
 MANY_DISPLACED = 40
 # Blocks that change more cells than this are not widened any further.
 MOST_SWAPPED = 400
+# Of so many sides in doubt that are drawn, a move doubts the one that costs most beyond what is fair: where the true
+# picture itself is in doubt it costs hardly more than that, mistakes do.
+DRAWN = 4
 # Moves between two looks at the temperature.
 STRIDE = 1024
 
@@ -243,6 +246,27 @@ def update_doubts(features, fair_costs, entries, step, board, doubts, cell):
 
 
 @kernel
+def dearest_doubt(features, fair_costs, entries, step, board, doubts, state):
+    """The side that costs most beyond what is fair, of DRAWN sides in doubt."""
+    cells, places, width = board
+    steps = (1, width, -1, -width)
+    dearest, most = np.int64(0), -np.inf
+    for _ in range(DRAWN):
+        state += GAMMA
+        side = np.int64(doubts.sides[below(mix(state), doubts.number[0])])
+        piece, direction = side >> 2, side & 3
+        row, second = row_and_other(piece, direction, np.int64(cells[places[piece] + steps[direction]]))
+        slot = slot_of(row, second, step, len(entries))
+        entry = entries[slot]
+        if entry >> 32 != second:
+            entry = remember(features, entries, slot, row, second)
+        excess = cost_in(entry) - fair_costs[side]
+        if excess > most:
+            dearest, most = side, excess
+    return dearest
+
+
+@kernel
 def is_doubted(board, indices, cell, direction):
     """Whether one of the two sides that meet at a cell's seam is in doubt."""
     piece = np.int64(board.cells[cell])
@@ -347,9 +371,8 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
         if doubt_count[0] == 0:
             break
         # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
-        state += GAMMA
-        side = np.int64(sides[below(mix(state), doubt_count[0])])
-        state += GAMMA
+        side = dearest_doubt(features, fair_costs, entries, step, board, doubts, state)
+        state += np.uint64(DRAWN + 1) * GAMMA
         bits_drawn = mix(state)
         anchor, direction = side >> 2, side & 3
         goal = places[anchor] + steps[direction]
