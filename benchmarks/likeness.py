@@ -4,8 +4,8 @@
 
 asks, for true neighbours among the flat pieces of each photograph, how probable they are among all flat pieces, by the
 weights as they are and by those that make the true ones most probable on all photographs together but the held ones. It
-prints for each photograph the natural logarithms that are left open, less is better, and both sets of weights. What is
-no JPEG, or has few flat pieces, is left out.
+prints for each photograph the natural logarithms that are left open, less is better, and both sets of weights. What has
+few flat pieces is left out.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from jigsolve import Puzzle
 from jigsolve._jit import kernel
 from jigsolve.compatibility import likeness_costs as costs
 from jigsolve.compatibility.candidates import learn
-from jigsolve.compatibility.seam_costs import Seams, _square
+from jigsolve.compatibility.seam_costs import Seams, square_of_lines
 from jigsolve.compatibility.seams import traced_seams
 from jigsolve.compatibility.trace_costs import broken_between
 from jigsolve.parameters import SMALL_PUZZLE
@@ -27,21 +27,10 @@ from jigsolve.threads import Threads
 
 # Neighbours of a photograph that are asked for along each axis, and flat pieces that each is told from.
 ASKED, OTHERS = 300, 500
-# The terms, with their weights as they are.
-WEIGHTS = {
-    "OF_LINES": costs.OF_LINES,
-    "OF_BROKEN": costs.OF_BROKEN,
-    "OF_BLOCK": costs.OF_BLOCK,
-    "OF_BROKEN_COLOUR": costs.OF_BROKEN_COLOUR,
-    "OF_COLOUR_BLOCK": costs.OF_COLOUR_BLOCK,
-    "OF_BRIGHT": costs.OF_BRIGHT,
-    "OF_STEP": costs.OF_STEP,
-    "OF_ALONG": costs.OF_ALONG,
-    "OF_BLUE": costs.OF_BLUE,
-    "OF_RED": costs.OF_RED,
-    "OF_BUSY": costs.OF_BUSY,
-    "OF_BUSY_DOWN": costs.OF_BUSY_DOWN,
-}
+# The weights of the terms, in the order of `terms_of`.
+BLOCK_WEIGHTS = ("OF_BROKEN", "OF_BLOCK", "OF_BROKEN_COLOUR", "OF_COLOUR_BLOCK")
+UNIT_WEIGHTS = ("OF_BRIGHT", "OF_STEP", "OF_ALONG", "OF_BLUE", "OF_RED", "OF_BUSY", "OF_BUSY_DOWN")
+WEIGHTS = {name: float(getattr(costs, name)) for name in ("OF_LINES", *BLOCK_WEIGHTS, *UNIT_WEIGHTS)}
 NEWTON_STEPS = 50
 
 
@@ -49,7 +38,7 @@ class Question(NamedTuple):
     """Which of many pieces lies beside one: the terms of all of them, the true one first."""
 
     terms: NDArray[np.float64]
-    unlisted: NDArray[np.float64]
+    number: NDArray[np.float64]
     """How many pieces each stands for, as a logarithm."""
 
 
@@ -58,18 +47,19 @@ def compare(features, side, others, out):
     """Find what lines and blocks say of a side and each of some others."""
     for index in range(len(others)):
         other = np.int64(others[index])
-        square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
+        square = square_of_lines(features.lines, features.lengths, features.means, features.weights, side, other)
         out[index, 0] = square
         out[index, 1] = broken_between(features.traces.brightness, side, other)
         out[index, 2] = broken_between(features.traces.colour, side, other)
 
 
-def terms_of(seams: Seams, side: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the terms of what a side and others, to its right or below it, cost: (others, terms)."""
-    said = np.empty((len(others), 3))
-    compare(seams, side, others, said)
-    sheets = seams.likeness.sheets.astype(np.float64)
-    one, two = sheets[2 * (side >> 2) + (side & 1)], sheets[2 * (others >> 2) + (side & 1)]
+def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the terms of what a side and others, to its right or below it, cost: (others, terms).
+
+    `said` is what lines and blocks say (see `compare`).
+    """
+    sheets = seams.likeness.sheets
+    one, two = (sheets[costs.sheet_of(sides)].astype(np.float64) for sides in (side, others))
     brighter = two[:, costs.BRIGHT] - one[costs.BRIGHT]
     step = brighter - 0.5 * (one[costs.ACROSS] + two[:, costs.ACROSS])
     columns = [costs.ALONG, costs.BLUE, costs.RED, costs.BUSY, costs.BUSY_DOWN]
@@ -86,10 +76,10 @@ def terms_of(seams: Seams, side: int, others: NDArray[np.int64]) -> NDArray[np.f
     return np.concatenate([np.stack([np.sqrt(said[:, 0]), *blocks], axis=1), off], axis=1)
 
 
-def check_terms(seams: Seams, side: int, others: NDArray[np.int64], terms: NDArray[np.float64]) -> None:
+def check_terms(
+    seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[np.float64], terms: NDArray[np.float64]
+) -> None:
     """Make sure that the terms are those of the product's own cost."""
-    said = np.empty((len(others), 3))
-    compare(seams, side, others, said)
     total = costs.LEAST + np.minimum(terms @ np.array(list(WEIGHTS.values())), costs.MOST)
     own = [
         costs.unlikeness(seams.likeness, side, int(other), *numbers)
@@ -118,14 +108,19 @@ def questions_of(path: Path, threads: Threads) -> list[Question]:
             true = piece + (1 if direction == 0 else puzzle.columns)
             drawn = rng.permutation(np.flatnonzero(flat))[:OTHERS]
             drawn = drawn[(drawn != piece) & (drawn != true)]
-            others = 4 * np.concatenate([[true], drawn]) + direction + 2
-            terms = terms_of(seams, 4 * int(piece) + direction, others)
-            kept = np.flatnonzero(np.isfinite(terms).all(axis=1))
+            side, others = 4 * int(piece) + direction, 4 * np.concatenate([[true], drawn]) + direction + 2
+            said = np.empty((len(others), 3))
+            compare(seams, side, others, said)
+            if not np.isfinite(said[0]).all():
+                continue
+            possible = np.isfinite(said).all(axis=1)
+            others, said = others[possible], said[possible]
+            terms = terms_of(seams, side, others, said)
             if not questions:
-                check_terms(seams, 4 * int(piece) + direction, others[kept], terms[kept])
-            if kept[0] == 0:
-                share = np.log((flat.sum() - 2) / max(len(drawn), 1))
-                questions.append(Question(terms[kept], np.where(kept == 0, 0, share)))
+                check_terms(seams, side, others, said, terms)
+            number = np.full(len(others), np.log((flat.sum() - 2) / max(len(drawn), 1)))
+            number[0] = 0
+            questions.append(Question(terms, number))
     return questions
 
 
@@ -135,7 +130,7 @@ def left_open(weights: NDArray[np.float64], questions: list[Question]) -> float:
 
 
 def _chances(weights: NDArray[np.float64], question: Question) -> tuple[NDArray[np.float64], float]:
-    said = question.unlisted - question.terms @ weights
+    said = question.number - question.terms @ weights
     said -= said.max()
     chances = np.exp(said)
     chances /= chances.sum()
@@ -178,13 +173,16 @@ def main() -> None:
         for path in (*arguments.pictures, *arguments.held):
             asked[path] = questions_of(path, threads)
             print(f"{path.name}: {len(asked[path])} neighbours", flush=True)
-    weights = fitted([question for path in arguments.pictures for question in asked[path]])
+    questions = [question for path in arguments.pictures for question in asked[path]]
+    if not questions:
+        raise SystemExit("too few flat pieces in these photographs to fit anything; try some with a wide sky")
+    weights = fitted(questions)
     present = np.array(list(WEIGHTS.values()))
     print("\n| picture | left open as it is | as fitted |\n|---|---|---|")
-    for path, questions in asked.items():
-        if questions:
+    for path, answers in asked.items():
+        if answers:
             held = " (held)" if path in arguments.held else ""
-            print(f"| {path.name}{held} | {left_open(present, questions):.2f} | {left_open(weights, questions):.2f} |")
+            print(f"| {path.name}{held} | {left_open(present, answers):.2f} | {left_open(weights, answers):.2f} |")
     print("\n| weight | as it is | as fitted |\n|---|---|---|")
     for (name, now), then in zip(WEIGHTS.items(), weights, strict=True):
         print(f"| {name} | {now:.2f} | {then:.2f} |")

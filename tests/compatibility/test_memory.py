@@ -3,7 +3,7 @@ import pytest
 
 from jigsolve.compatibility.costs import cost_of
 from jigsolve.compatibility.lab import lab_features
-from jigsolve.compatibility.memory import cost_in, new_memory, remember, row_and_other, slot_of
+from jigsolve.compatibility.memory import cost_in, new_memory, recalled, remember, row_and_other, slot_of
 from jigsolve.compatibility.seams import mgc_seams, midline_seams
 from jigsolve.genetic.population import cost_of_grid, grid_cost
 from tests import naive
@@ -38,6 +38,10 @@ def test_a_place_and_its_entry_tell_the_pair(bits):
         assert entries[slot] == entry
         assert entry >> 32 == second
         assert cost_in(entry) == cost_of(features, squares[piece, direction, other])
+        assert recalled(features, entries, step, row, second) == cost_in(entry)
+        entries[slot] = -1
+        assert recalled(features, entries, step, row, second) == cost_in(entry)
+        assert entries[slot] == entry
 
 
 @pytest.mark.parametrize(("pieces", "bits"), [(6, 3), (16, 4), (17, 5)])

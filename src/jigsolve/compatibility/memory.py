@@ -25,14 +25,7 @@ class Memory(NamedTuple):
     of places. With no step there is one place for a row; with a large odd one pairs spread over the whole table, as
     most of them are of a few rows when those are searched.
 
-    An entry is the other piece above 32 bits of the cost, so that a place and its entry tell the row. Kernels look it
-    up like this, with no array but `entries` on the way:
-
-        slot = slot_of(row, other, step, len(entries))
-        entry = entries[slot]
-        if entry >> 32 != other:
-            entry = remember(features, entries, slot, row, other)
-        total += cost_in(entry)
+    An entry is the other piece above 32 bits of the cost, so that a place and its entry tell the row.
     """
 
     entries: NDArray[np.int64]
@@ -100,3 +93,16 @@ def remember(features, entries, slot, row, other):
     entry = (np.int64(other) << 32) | (np.int64(np.float32(cost).view(np.int32)) & LOW)
     entries[slot] = entry
     return entry
+
+
+@inlined
+def recalled(features, entries, step, row, other):
+    """The cost of a pair: from memory if it is there, else it is computed and kept.
+
+    It takes the parts of a memory, so that a kernel reads no array but `entries` on the way.
+    """
+    slot = slot_of(row, other, step, len(entries))
+    entry = entries[slot]
+    if entry >> 32 != other:
+        entry = remember(features, entries, slot, row, other)
+    return cost_in(entry)

@@ -230,7 +230,7 @@ def seam_square(features, side, other):
     fetch_ramp(features.ramps, other)
     fetch_shares(brightness, side, other)
     fetch_shares(colour, side, other)
-    square = _square(features.lines, features.lengths, features.means, features.weights, side, other)
+    square = square_of_lines(features.lines, features.lengths, features.means, features.weights, side, other)
     share, alike = share_of_likeness(features.likeness, side, other), 0.0
     if share > 0:
         broken, broken_colour = broken_between(brightness, side, other), broken_between(colour, side, other)
@@ -245,7 +245,8 @@ def seam_square(features, side, other):
 
 
 @kernel
-def _square(lines, lengths, means, weights, side, other):
+def square_of_lines(lines, lengths, means, weights, side, other):
+    """What the lines of two sides say, the first part of the sum."""
     length = lengths[side & 1]
     stride = line_stride(max(lengths[0], lengths[1]))
     moments = _moments(lines, side, other, stride)

@@ -19,7 +19,7 @@ from .._access import uncounted
 from .._jit import inlined, kernel
 from ..compatibility.bearings import phases_around, suits
 from ..compatibility.costs import HEAD, cost_of, head_of, squared_distance, squared_distance_below
-from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
+from ..compatibility.memory import recalled, row_and_other
 from ..compatibility.partners import NO_PARTNER, VAGUE
 from .population import grid_cost
 from .random import GAMMA, below, first_state, mix, unit
@@ -246,11 +246,7 @@ def fittest_for_cell(candidates, costs, features, grid, steps, cell, used, place
                 other = np.int64(grid[cell + steps[towards]])
                 if other >= 0 and towards ^ 2 != direction:
                     row, second = row_and_other(piece, towards, other)
-                    slot = slot_of(row, second, step, len(entries))
-                    entry = entries[slot]
-                    if entry >> 32 != second:
-                        entry = remember(features, entries, slot, row, second)
-                    total += cost_in(entry)
+                    total += recalled(features, entries, step, row, second)
                     if total >= best:
                         break
             if total < best:

@@ -10,7 +10,7 @@ from .._access import uncounted
 from .._jit import kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
-from ..compatibility.memory import cost_in, empty_memory, new_memory, remember, slot_of
+from ..compatibility.memory import empty_memory, new_memory, recalled
 from ..threads import Threads
 from .random import GAMMA, below, first_state, mix
 
@@ -60,18 +60,10 @@ def grid_cost(features, columns, grid, memory):
         row = 2 * np.int64(grid[cell])
         if (cell + 1) % columns != 0:
             other = np.int64(grid[cell + 1])
-            slot = slot_of(row, other, step, len(entries))
-            entry = entries[slot]
-            if entry >> 32 != other:
-                entry = remember(features, entries, slot, row, other)
-            total += cost_in(entry)
+            total += recalled(features, entries, step, row, other)
         if cell + columns < len(grid):
             other = np.int64(grid[cell + columns])
-            slot = slot_of(row + 1, other, step, len(entries))
-            entry = entries[slot]
-            if entry >> 32 != other:
-                entry = remember(features, entries, slot, row + 1, other)
-            total += cost_in(entry)
+            total += recalled(features, entries, step, row + 1, other)
     return total
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._access import uncounted
 from .._jit import kernel
 from ..compatibility.bearings import suits
-from ..compatibility.memory import cost_in, remember, row_and_other, slot_of
+from ..compatibility.memory import recalled, row_and_other
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
 # What a cell of the board holds when it holds no piece.
@@ -115,11 +115,7 @@ def cost_of_pairs(features, entries, step, board, changed, count, marks, mark):
             other = np.int64(cells[beside])
             if other >= 0 and (direction < 2 or marks[beside] != mark):
                 row, second = row_and_other(piece, direction, other)
-                slot = slot_of(row, second, step, len(entries))
-                entry = entries[slot]
-                if entry >> 32 != second:
-                    entry = remember(features, entries, slot, row, second)
-                total += cost_in(entry)
+                total += recalled(features, entries, step, row, second)
     return total
 
 
@@ -190,11 +186,7 @@ def fill_holes(features, entries, step, board, holes, hole_count, pool, state, n
                 other = np.int64(cells[cell + steps[direction]])
                 if other >= 0:
                     row, second = row_and_other(piece, direction, other)
-                    slot = slot_of(row, second, step, len(entries))
-                    entry = entries[slot]
-                    if entry >> 32 != second:
-                        entry = remember(features, entries, slot, row, second)
-                    cost += cost_in(entry)
+                    cost += recalled(features, entries, step, row, second)
             judged = cost
             if noise > 0:
                 state += GAMMA
@@ -222,11 +214,7 @@ def update_doubts(features, fair_costs, entries, step, board, doubts, cell):
         cost = np.float32(0)
         if other >= 0:
             row, second = row_and_other(piece, direction, other)
-            slot = slot_of(row, second, step, len(entries))
-            entry = entries[slot]
-            if entry >> 32 != second:
-                entry = remember(features, entries, slot, row, second)
-            cost = cost_in(entry)
+            cost = recalled(features, entries, step, row, second)
         for turn in range(2):
             side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
             if side < 0:
@@ -256,11 +244,7 @@ def dearest_doubt(features, fair_costs, entries, step, board, doubts, state):
         side = np.int64(doubts.sides[below(mix(state), doubts.number[0])])
         piece, direction = side >> 2, side & 3
         row, second = row_and_other(piece, direction, np.int64(cells[places[piece] + steps[direction]]))
-        slot = slot_of(row, second, step, len(entries))
-        entry = entries[slot]
-        if entry >> 32 != second:
-            entry = remember(features, entries, slot, row, second)
-        excess = cost_in(entry) - fair_costs[side]
+        excess = recalled(features, entries, step, row, second) - fair_costs[side]
         if excess > most:
             dearest, most = side, excess
     return dearest

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._access import uncounted
 from .._jit import kernel
-from ..compatibility.memory import cost_in, remember, slot_of
+from ..compatibility.memory import recalled
 
 
 @kernel
@@ -53,11 +53,7 @@ def merge(features, columns, grid, other, memory, least_gain):
             for turn in range(2):
                 row = 2 * np.int64(grid[cell] if turn == 0 else other[cell]) + direction
                 second = np.int64(grid[beside] if turn == 0 else other[beside])
-                slot = slot_of(row, second, step, len(entries))
-                entry = entries[slot]
-                if entry >> 32 != second:
-                    entry = remember(features, entries, slot, row, second)
-                dearer[root] += cost_in(entry) * (-1.0 if turn == 0 else 1.0)
+                dearer[root] += recalled(features, entries, step, row, second) * (-1.0 if turn == 0 else 1.0)
 
     gain = 0.0
     for cell in range(cells):
