@@ -32,6 +32,8 @@ from .trace_costs import (
 # How many blocks more must be broken before a phase is out of the question, and which share may be in the best one.
 CLEAR = 0.75
 MOSTLY_WHOLE = 0.25
+# Natural logarithms by which patterns are less likely that are as good as a broken block.
+A_BLOCK = 8.0
 # More than this is not left of blocks that two sides complete.
 COMPLETE = 0.1
 
@@ -130,6 +132,20 @@ def not_refuted(broken, blocks):
             if broken[index] < least + CLEAR:
                 mask |= np.uint64(1) << np.uint64(index)
     return mask, share
+
+
+@kernel
+def keep_likely(broken, plausible):
+    """Keep of what is plausible for pieces the phases in which few blocks more are broken than in the best of them."""
+    for piece in range(len(plausible)):
+        likely, least = np.uint64(0), np.float32(np.inf)
+        for index in range(broken.shape[1]):
+            if plausible[piece] >> np.uint64(index) & np.uint64(1):
+                least = min(least, broken[piece, index])
+        for index in range(broken.shape[1]):
+            if broken[piece, index] < least + CLEAR:
+                likely |= np.uint64(1) << np.uint64(index)
+        plausible[piece] &= likely
 
 
 @kernel

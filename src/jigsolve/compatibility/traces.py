@@ -22,7 +22,9 @@ from .._access import uncounted
 from .._jit import inlined, kernel
 from ..images import Pixels
 from ..puzzle import Puzzle
-from .phases import codes_of, not_refuted, side_masks
+from .patterns import unlikely_patterns
+from .phases import A_BLOCK, codes_of, keep_likely, not_refuted, side_masks
+from .planes import FINE, Undoing, is_clipped, planes_of, undoing_of
 from .seam_costs import Seams, seam_square
 from .trace_costs import (
     BLOCK,
@@ -49,10 +51,6 @@ from .trace_costs import (
     no_traces,
 )
 
-# Cosines are whole numbers of this many parts, so that sums of their products with pixels are exact.
-FINE = 4096
-# Samples of colour are known to this many parts of a level.
-LEVEL_PARTS = 256
 # Of colour the frequencies up to this sum count: the others are mostly zero, and add what rounding did to them.
 HIGHEST_COLOUR = 3
 # A coefficient is rarely further from a multiple of its step than this, as pixels are rounded.
@@ -85,33 +83,6 @@ CORNERS = np.array([(y, x) for y in range(BLOCK) for x in range(BLOCK)])
 LOWEST = np.argsort(CORNERS.sum(axis=1), kind="stable")[:COLOUR_COEFFICIENTS]
 
 
-class Undoing(NamedTuple):
-    """How samples of colour are told from pixels, along both axes; of no rows if brightness is asked for."""
-
-    down: NDArray[np.float64]
-    """(samples, pixels), whole numbers of 1 / FINE, so that sums of products are exact."""
-    across: NDArray[np.float64]
-    """(pixels, samples)."""
-
-    @property
-    def halves(self) -> bool:
-        """Whether there are half as many samples as pixels, as there are of colour."""
-        return len(self.down) > 0
-
-
-def _undoing(length: int) -> NDArray[np.float64]:
-    """Return how samples of colour are told from pixels along an axis, by least squares.
-
-    A pixel is three parts of the sample that it lies in and one of the sample that it is next to, which may be one
-    beyond the edge of the piece.
-    """
-    pixel, samples = np.arange(length), length // 2
-    blend = np.zeros((length, samples + 2))
-    blend[pixel, pixel // 2 + 1] = 0.75
-    blend[pixel, pixel // 2 + 2 * (pixel % 2)] = 0.25
-    return np.rint(FINE * np.linalg.pinv(blend)[1:-1])
-
-
 def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
     """Return how blocks lie in the pieces of a puzzle, and what each side has of those that it cuts.
 
@@ -125,7 +96,8 @@ def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
     brightness = _find_plane(pieces, Undoing(nothing, nothing), seams, no_phases())
     if channels == 1 or height % 2 or width % 2:
         return Traces(brightness.plane, no_plane())
-    colour = _find_plane(pieces, Undoing(_undoing(height), np.ascontiguousarray(_undoing(width).T)), seams, brightness)
+    undoing = Undoing(undoing_of(height), np.ascontiguousarray(undoing_of(width).T))
+    colour = _find_plane(pieces, undoing, seams, brightness)
     return Traces(brightness.plane, colour.plane)
 
 
@@ -158,6 +130,8 @@ def _find_plane(pieces: Pixels, undoing: Undoing, seams: Seams, known: Found) ->
     evidence = _known_evidence(known, phases, len(pieces))
     limits = np.array([WHOLE_COLOUR, BROKEN_COLOUR] if undoing.halves else [WHOLE, BROKEN], dtype=np.int64)
     find_phases(pieces, undoing, steps, limits, COSINES, phases, plausible, sound, evidence)
+    evidence[0] += unlikely_patterns(pieces, undoing, phases, plausible, sound) / A_BLOCK
+    keep_likely(evidence[0], plausible)
     plane = _gather(pieces, undoing, steps, limits, phases, plausible, sound, evidence)
     return Found(plane, plausible) if _hold(plane, seams) else no_phases()
 
@@ -336,56 +310,6 @@ def judged(plane, seams, side, others):
     return broken, squares
 
 
-@inlined
-def level_of(piece, y, x):
-    """The brightness of a pixel that JPEG keeps: a whole level, as its decoder had it, unless a colour was clipped."""
-    if piece.shape[2] == 1:
-        return np.int64(piece[y, x, 0])
-    red, green, blue = np.int64(piece[y, x, 0]), np.int64(piece[y, x, 1]), np.int64(piece[y, x, 2])
-    return (299 * red + 587 * green + 114 * blue + 500) // 1000
-
-
-@inlined
-def tint_of(piece, y, x, channel):
-    """The first or second colour of a pixel, in the same way: how blue it is, or how red, more than bright."""
-    more = np.int64(piece[y, x, 2 if channel == 0 else 0]) - level_of(piece, y, x)
-    scale = 1772 if channel == 0 else 1402
-    return (2000 * more + scale) // (2 * scale)
-
-
-@kernel
-def planes_of(piece, undoing):
-    """The levels that JPEG keeps: the brightness of all pixels of a piece, less 128, or the samples of both colours."""
-    if len(undoing.down) > 0:
-        return colours_of(piece, undoing)
-    levels = np.empty((1, piece.shape[0], piece.shape[1]))
-    for y in range(piece.shape[0]):
-        for x in range(piece.shape[1]):
-            levels[0, y, x] = level_of(piece, y, x) - 128
-    return levels
-
-
-@kernel
-def colours_of(piece, undoing):
-    """The samples of both colours, rounded, so that they and the sums of their products with cosines are exact."""
-    down, across = undoing
-    height, width, samples = piece.shape[0], piece.shape[1], across.shape[1]
-    tints, row, levels = np.empty((height, width)), np.empty(width), np.zeros((2, len(down), samples))
-    for channel in range(2):
-        for y in range(height):
-            for x in range(width):
-                tints[y, x] = tint_of(piece, y, x, channel)
-        for v in range(len(down)):
-            row[:] = 0
-            for y in range(height):
-                for x in range(width):
-                    row[x] += down[v, y] * tints[y, x]
-            for x in range(width):
-                for u in range(samples):
-                    levels[channel, v, u] += row[x] * across[x, u]
-    return np.rint(levels / (FINE * FINE // LEVEL_PARTS)) / LEVEL_PARTS
-
-
 @kernel
 def transform(levels, top, left, cosines, coefficients):
     """The coefficients of the block at (top, left), of what lies within the piece; exact, in units of 1 / FINE^2.
@@ -416,23 +340,6 @@ def broken_part(coefficients, steps, limits):
             rest += off * off
     whole, broken = limits
     return min(max(rest - whole, 0.0), broken - whole) / (broken - whole)
-
-
-@inlined
-def is_clipped(piece, top, left, scale, channel):
-    """Whether what a piece has of a block is spoilt by a colour that is as dark or as bright as can be.
-
-    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it; but the
-    second colour is hardly spoilt by blue, of which little is in it.
-    """
-    around = scale * (scale - 1)
-    spared = 2 if channel == 1 else -1
-    for y in range(max(0, scale * top - around), min(scale * (top + BLOCK) + around, piece.shape[0])):
-        for x in range(max(0, scale * left - around), min(scale * (left + BLOCK) + around, piece.shape[1])):
-            for colour in range(piece.shape[2]):
-                if colour != spared and (piece[y, x, colour] == 0 or piece[y, x, colour] == 255):
-                    return True
-    return False
 
 
 @kernel
