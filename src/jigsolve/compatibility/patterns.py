@@ -1,8 +1,8 @@
 """Patterns: what blocks of a compressed picture look like, and what they look like if they are none.
 
-In a sky most blocks are of one colour, and the next one is a level brighter or darker. So where pixels change tells where
-blocks end, though each single change may be one within a block. How likely a pattern of changes is in a block, or in the
-part of one that a piece has, and how likely it is in a part that is cut elsewhere, is learned from the puzzle itself:
+In a sky most blocks are of one colour, and the next one is a level brighter or darker. So where pixels change tells
+where blocks end, though each single change may be one within a block. How likely a pattern of changes is in a block, or
+in the part of one that a piece has, and how likely it is in what is cut elsewhere, is learned from the puzzle itself:
 from pieces whose phase is known beyond doubt.
 """
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..images import Pixels
-from .planes import Undoing, is_clipped, planes_of
+from .planes import Undoing, is_clipped_within, planes_of
 from .trace_costs import BLOCK
 
 # A pattern says for each axis where the only line is along which pixels change, if any, or that there are two, or more;
@@ -21,8 +21,8 @@ LINES = BLOCK + 2
 RANGES = 3
 # Along an axis a part of a block is known by where it begins within the block, or else by its length: one of these.
 PARTS = 2 * BLOCK
-# From how many pieces patterns are learned, at most and at least; and how many parts are taken for seen of each kind, as
-# often in blocks as elsewhere: what was hardly ever seen says nothing.
+# From how many pieces patterns are learned, at most and at least; and how many parts are taken for seen of each kind,
+# with all patterns as often as in both together: what was hardly ever seen says nothing.
 MOST_LESSONS, FEWEST_LESSONS = 8192, 32
 PRIOR = 5.0
 # What patterns of one piece say is not independent: how much that counts, of brightness and of colour.
@@ -36,28 +36,27 @@ def unlikely_patterns(
     undoing: Undoing,
     phases: NDArray[np.int64],
     plausible: NDArray[np.uint64],
-    sound: NDArray[np.bool_],
 ) -> NDArray[np.float32]:
     """Return how much less likely than the best each phase is by a piece's patterns: (pieces, phases), logarithms.
 
-    It is told of those that are `plausible` so far, a bit for each phase, and zero elsewhere. Parts with clipped colours
-    count only in a piece that is `sound`. Nothing is learned where too few pieces have a single phase.
+    The best is that of those that are `plausible` so far, a bit for each phase. Nothing is told of pieces with a single
+    one, or with clipped colours, nor if there are too few to learn from.
     """
     unlikely = np.zeros((len(pieces), len(phases)), dtype=np.float32)
     known = np.flatnonzero(np.bitwise_count(plausible) == 1)
     if len(phases) > 1 and len(known) >= FEWEST_LESSONS:
         seen = np.zeros((2 if undoing.halves else 1, 2, PARTS, PARTS, LINES, LINES, RANGES), dtype=np.int64)
         lessons = known[:: -(-len(known) // MOST_LESSONS)]
-        count_patterns(pieces, undoing, phases, plausible, sound, lessons, seen)
+        count_patterns(pieces, undoing, phases, plausible, lessons, seen)
         says = _learned(seen, OF_COLOUR if undoing.halves else OF_BRIGHTNESS)
-        find_unlikely(pieces, undoing, phases, plausible, sound, says, unlikely)
+        find_unlikely(pieces, undoing, phases, plausible, says, unlikely)
     return unlikely
 
 
 def _learned(seen: NDArray[np.int64], weight: float) -> NDArray[np.float32]:
-    """Return how much more likely a pattern is in a block than elsewhere: (channels, parts, parts, lines, lines, ranges).
+    """Return how much more likely a pattern is in a block than elsewhere, as a logarithm.
 
-    `seen` is how often it was seen elsewhere, and in blocks.
+    `seen` is how often it was seen elsewhere, and in blocks: the second axis, which is gone in what is returned.
     """
     both = seen.sum(axis=1)
     share = both / np.maximum(both.sum(axis=(3, 4, 5), keepdims=True), 1)
@@ -71,7 +70,7 @@ def _learned(seen: NDArray[np.int64], weight: float) -> NDArray[np.float32]:
 
 @inlined
 def part_of_block(begin, length):
-    """The number of a part of a block along an axis, by where it begins, or by its length if it begins with the block."""
+    """The number of a part of a block along an axis: where it begins, or else its length, behind those."""
     return begin if begin > 0 else BLOCK + length - 1
 
 
@@ -89,28 +88,29 @@ def lines_of(changes):
 
 
 @inlined
-def pattern_of(levels, top, bottom, left, right, begin_down, begin_across):
-    """The pattern of the samples of a part of a block, which begins so far down and across in it."""
-    lowest = highest = levels[top, left]
-    across = down = np.int64(0)
-    for y in range(top, bottom):
-        for x in range(left, right):
-            level = levels[y, x]
+def pattern_of(levels, top, left):
+    """Which part a piece has of the block at (top, left), by its rows and columns, and the pattern of its samples."""
+    begin, end = max(-top, 0), min(BLOCK, levels.shape[0] - top)
+    first, last = max(-left, 0), min(BLOCK, levels.shape[1] - left)
+    lowest = highest = levels[top + begin, left + first]
+    down = across = np.int64(0)
+    for y in range(begin, end):
+        for x in range(first, last):
+            level = levels[top + y, left + x]
             lowest, highest = min(lowest, level), max(highest, level)
-            if x > left and level != levels[y, x - 1]:
-                across |= np.int64(1) << (begin_across + x - left)
-            if y > top and level != levels[y - 1, x]:
-                down |= np.int64(1) << (begin_down + y - top)
-    return lines_of(down), lines_of(across), min(max(highest - lowest - 1, 0), RANGES - 1)
+            if y > begin and level != levels[top + y - 1, left + x]:
+                down |= np.int64(1) << y
+            if x > first and level != levels[top + y, left + x - 1]:
+                across |= np.int64(1) << x
+    apart = min(max(highest - lowest - 1, 0), RANGES - 1)
+    rows, columns = part_of_block(begin, end - begin), part_of_block(first, last - first)
+    return rows, columns, lines_of(down), lines_of(across), apart
 
 
 @inlined
-def has_clipped(piece):
-    """Whether a colour of a piece is as dark or as bright as can be somewhere."""
-    for value in piece.flat:
-        if value in (0, 255):
-            return True
-    return False
+def is_spoilt(piece):
+    """Whether colours are clipped anywhere in a piece: then its planes are not known exactly."""
+    return is_clipped_within(piece, 0, piece.shape[0], 0, piece.shape[1], -1)
 
 
 @inlined
@@ -120,51 +120,41 @@ def levels_of(piece, undoing):
 
 
 @kernel
-def count_patterns(pieces, undoing, phases, plausible, sound, lessons, seen):
-    """Count the patterns of some pieces, whose phase is known: elsewhere, which is in all other phases, and in blocks."""
+def count_patterns(pieces, undoing, phases, plausible, lessons, seen):
+    """Count the patterns of some pieces whose phase is known: in what is cut elsewhere, and in blocks."""
     for piece in lessons:
+        if is_spoilt(pieces[piece]):
+            continue
         planes = levels_of(pieces[piece], undoing)
         channels, height, width = planes.shape
-        scale = pieces.shape[1] // height
-        clipped = not sound[piece] and has_clipped(pieces[piece])
         for index in range(len(phases)):
             kind = np.int64(plausible[piece] >> np.uint64(index) & np.uint64(1))
             for top in range(-phases[index, 0], height, BLOCK):
                 for left in range(-phases[index, 1], width, BLOCK):
-                    y, bottom, x, right = max(top, 0), min(top + BLOCK, height), max(left, 0), min(left + BLOCK, width)
-                    rows, columns = part_of_block(y - top, bottom - y), part_of_block(x - left, right - x)
                     for channel in range(channels):
-                        if not (clipped and is_clipped(pieces[piece], top, left, scale, channel)):
-                            down, across, apart = pattern_of(planes[channel], y, bottom, x, right, y - top, x - left)
-                            seen[channel, kind, rows, columns, down, across, apart] += 1
+                        rows, columns, down, across, apart = pattern_of(planes[channel], top, left)
+                        seen[channel, kind, rows, columns, down, across, apart] += 1
 
 
 @kernel
-def find_unlikely(pieces, undoing, phases, plausible, sound, says, unlikely):
+def find_unlikely(pieces, undoing, phases, plausible, says, unlikely):
     """Find how unlikely the phases are that are plausible for a piece, if there are several, by what patterns say."""
     for piece in range(len(pieces)):
         mask = plausible[piece]
-        if mask & (mask - np.uint64(1)) == 0:
+        if mask & (mask - np.uint64(1)) == 0 or is_spoilt(pieces[piece]):
             continue
         planes = levels_of(pieces[piece], undoing)
         channels, height, width = planes.shape
-        scale = pieces.shape[1] // height
-        clipped = not sound[piece] and has_clipped(pieces[piece])
-        most = np.float32(-np.inf)
+        least = np.float32(np.inf)
         for index in range(len(phases)):
-            if mask >> np.uint64(index) & np.uint64(1) == 0:
-                continue
             total = np.float32(0)
             for top in range(-phases[index, 0], height, BLOCK):
                 for left in range(-phases[index, 1], width, BLOCK):
-                    y, bottom, x, right = max(top, 0), min(top + BLOCK, height), max(left, 0), min(left + BLOCK, width)
-                    rows, columns = part_of_block(y - top, bottom - y), part_of_block(x - left, right - x)
                     for channel in range(channels):
-                        if not (clipped and is_clipped(pieces[piece], top, left, scale, channel)):
-                            down, across, apart = pattern_of(planes[channel], y, bottom, x, right, y - top, x - left)
-                            total += says[channel, rows, columns, down, across, apart]
-            unlikely[piece, index] = -total
-            most = max(most, total)
-        for index in range(len(phases)):
+                        rows, columns, down, across, apart = pattern_of(planes[channel], top, left)
+                        total -= says[channel, rows, columns, down, across, apart]
+            unlikely[piece, index] = total
             if mask >> np.uint64(index) & np.uint64(1):
-                unlikely[piece, index] += most
+                least = min(least, total)
+        for index in range(len(phases)):
+            unlikely[piece, index] = max(unlikely[piece, index] - least, np.float32(0))

@@ -33,7 +33,7 @@ from .trace_costs import (
 CLEAR = 0.75
 MOSTLY_WHOLE = 0.25
 # Natural logarithms by which patterns are less likely that are as good as a broken block.
-A_BLOCK = 8.0
+A_BLOCK = 4.0
 # More than this is not left of blocks that two sides complete.
 COMPLETE = 0.1
 
@@ -99,10 +99,27 @@ def narrowed(traces: Traces, partners: NDArray[np.int32]) -> Traces:
     add_evidence(colour, codes, number, groups, totals, least)
     plausible = colour.keys[2::4, MASK].copy()  # At a left side a piece is the right one of the two.
     narrow(colour, number, groups, totals, least, plausible)
-    keys = colour.keys.copy()
-    keys[:, MASK] = side_masks(plausible, codes).ravel()
+    smaller = _of_smaller(colour.phases, traces.brightness, plausible)
+    return Traces(_with_phases(traces.brightness, smaller), _with_phases(colour, plausible))
+
+
+def _of_smaller(phases: NDArray[np.int64], plane: Plane, plausible: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return which phases of the blocks of a plane are plausible, given those of blocks twice as large."""
+    number = _numbers(plane.phases)
+    smaller = np.zeros_like(plausible)
+    for index, (row, column) in enumerate(2 * phases % BLOCK):
+        if number[row, column] >= 0:
+            smaller |= (plausible >> np.uint64(index) & np.uint64(1)) << np.uint64(number[row, column])
+    return smaller & plane.keys[2::4, MASK]
+
+
+def _with_phases(plane: Plane, plausible: NDArray[np.uint64]) -> Plane:
+    """Return a plane with fewer phases; where none is left, with those that it has."""
+    own = plane.keys[2::4, MASK]  # At a left side a piece is the right one of the two.
+    keys = plane.keys.copy()
+    keys[:, MASK] = side_masks(np.where(plausible > 0, plausible, own), codes_of(plane.phases, plane.size)).ravel()
     drop(keys)
-    return traces._replace(colour=colour._replace(keys=keys))
+    return plane._replace(keys=keys)
 
 
 @kernel

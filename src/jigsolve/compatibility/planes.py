@@ -96,17 +96,29 @@ def colours_of(piece, undoing):
 
 
 @inlined
-def is_clipped(piece, top, left, scale, channel):
-    """Whether what a piece has of a block is spoilt by a colour that is as dark or as bright as can be.
+def spared_by(scale, channel):
+    """Which colour hardly spoils a plane if it is clipped: blue the second one of colour, of which little is in it."""
+    return 2 if scale > 1 and channel == 1 else -1
 
-    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it; but the
-    second colour is hardly spoilt by blue, of which little is in it.
-    """
-    around = scale * (scale - 1)
-    spared = 2 if channel == 1 else -1
-    for y in range(max(0, scale * top - around), min(scale * (top + BLOCK) + around, piece.shape[0])):
-        for x in range(max(0, scale * left - around), min(scale * (left + BLOCK) + around, piece.shape[1])):
+
+@inlined
+def is_clipped_within(piece, top, bottom, left, right, spared):
+    """Whether a colour but the one that is spared is as dark or as bright as can be in some rows and columns."""
+    for y in range(max(0, top), min(bottom, piece.shape[0])):
+        for x in range(max(0, left), min(right, piece.shape[1])):
             for colour in range(piece.shape[2]):
                 if colour != spared and (piece[y, x, colour] == 0 or piece[y, x, colour] == 255):
                     return True
     return False
+
+
+@inlined
+def is_clipped(piece, top, left, scale, channel):
+    """Whether what a piece has of a block is spoilt by clipped colours.
+
+    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it.
+    """
+    around = scale * (scale - 1)
+    bottom, right = scale * (top + BLOCK) + around, scale * (left + BLOCK) + around
+    spared = spared_by(scale, channel)
+    return is_clipped_within(piece, scale * top - around, bottom, scale * left - around, right, spared)
