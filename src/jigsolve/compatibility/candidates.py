@@ -129,6 +129,10 @@ def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tup
             features = features._replace(likeness=learned_likeness(summaries, sure, sharp, threads))
     if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
         return features, features
+    told = features._replace(traces=narrowed(features.traces, sure))
+    # Who is compared with fewer has surer partners, which tell phases more surely in turn.
+    lists = find_lists(told, ROUGH, threads, exact=False)
+    sure = find_partners(lists, threads).up_to(SURE)
     return features, features._replace(traces=narrowed(features.traces, sure))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..images import Pixels
-from .planes import Undoing, is_clipped_within, planes_of
+from .planes import BLUE, RED, Undoing, clipped_within, planes_of, undo
 from .trace_costs import BLOCK
 
 # A pattern says for each axis where the only line is along which pixels change, if any, or that there are two, or more;
@@ -19,14 +19,19 @@ from .trace_costs import BLOCK
 TWO, MORE = BLOCK, BLOCK + 1
 LINES = BLOCK + 2
 RANGES = 3
+# Pieces are of several kinds: nothing is clipped in them, only red, or only blue. By so much blue and red differ from
+# green more than the colours that JPEG keeps, which are differences from brightness.
+KINDS, NO_KIND = 3, 3
+BEYOND_GREEN = 2.116
 # Along an axis a part of a block is known by where it begins within the block, or else by its length: one of these.
 PARTS = 2 * BLOCK
 # From how many pieces patterns are learned, at most and at least; and how many parts are taken for seen of each kind,
 # with all patterns as often as in both together: what was hardly ever seen says nothing.
-MOST_LESSONS, FEWEST_LESSONS = 8192, 32
+MOST_LESSONS, FEWEST_LESSONS = 8192, (32, 1000, 1000)
 PRIOR = 5.0
 # What patterns of one piece say is not independent: how much that counts, of brightness and of colour.
 OF_BRIGHTNESS, OF_COLOUR = 1.0, 0.65
+OF_KIND = (1.0, 0.5, 0.5)
 # Logarithms are rounded to so many parts, so that every machine computes the same.
 FINE_LOGARITHMS = 256
 
@@ -40,32 +45,38 @@ def unlikely_patterns(
     """Return how much less likely than the best each phase is by a piece's patterns: (pieces, phases), logarithms.
 
     The best is that of those that are `plausible` so far, a bit for each phase. Nothing is told of pieces with a single
-    one, or with clipped colours, nor if there are too few to learn from.
+    one, nor where too much is clipped, nor if there are too few to learn from.
     """
     unlikely = np.zeros((len(pieces), len(phases)), dtype=np.float32)
-    known = np.flatnonzero(np.bitwise_count(plausible) == 1)
-    if len(phases) > 1 and len(known) >= FEWEST_LESSONS:
-        seen = np.zeros((2 if undoing.halves else 1, 2, PARTS, PARTS, LINES, LINES, RANGES), dtype=np.int64)
-        lessons = known[:: -(-len(known) // MOST_LESSONS)]
-        count_patterns(pieces, undoing, phases, plausible, lessons, seen)
-        says = _learned(seen, OF_COLOUR if undoing.halves else OF_BRIGHTNESS)
-        find_unlikely(pieces, undoing, phases, plausible, says, unlikely)
+    if len(phases) == 1:
+        return unlikely
+    kinds = kinds_of(pieces)
+    seen = np.zeros((KINDS, 2 if undoing.halves else 1, 2, PARTS, PARTS, LINES, LINES, RANGES), dtype=np.int64)
+    weights = np.zeros(KINDS)
+    for kind in range(KINDS):
+        known = np.flatnonzero((np.bitwise_count(plausible) == 1) & (kinds == kind))
+        if len(known) >= FEWEST_LESSONS[kind]:
+            weights[kind] = (OF_COLOUR if undoing.halves else OF_BRIGHTNESS) * OF_KIND[kind]
+            count_patterns(pieces, undoing, phases, plausible, kind, known[:: -(-len(known) // MOST_LESSONS)], seen[kind])
+        else:
+            kinds[kinds == kind] = NO_KIND
+    find_unlikely(pieces, undoing, phases, plausible, kinds, _learned(seen, weights), unlikely)
     return unlikely
 
 
-def _learned(seen: NDArray[np.int64], weight: float) -> NDArray[np.float32]:
+def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return how much more likely a pattern is in a block than elsewhere, as a logarithm.
 
-    `seen` is how often it was seen elsewhere, and in blocks: the second axis, which is gone in what is returned.
+    `seen` is how often it was seen elsewhere, and in blocks: the third axis, which is gone in what is returned.
     """
-    both = seen.sum(axis=1)
-    share = both / np.maximum(both.sum(axis=(3, 4, 5), keepdims=True), 1)
-    elsewhere, in_blocks = (seen[:, kind] + PRIOR * share for kind in range(2))
+    both = seen.sum(axis=2)
+    share = both / np.maximum(both.sum(axis=(-3, -2, -1), keepdims=True), 1)
+    elsewhere, in_blocks = (seen[:, :, whole] + PRIOR * share for whole in range(2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = in_blocks / in_blocks.sum(axis=(3, 4, 5), keepdims=True)
-        ratio /= elsewhere / elsewhere.sum(axis=(3, 4, 5), keepdims=True)
+        ratio = in_blocks / in_blocks.sum(axis=(-3, -2, -1), keepdims=True)
+        ratio /= elsewhere / elsewhere.sum(axis=(-3, -2, -1), keepdims=True)
         says = np.where(both > 0, np.log(ratio), 0.0)
-    return (np.rint(FINE_LOGARITHMS * weight * says) / FINE_LOGARITHMS).astype(np.float32)
+    return (np.rint(FINE_LOGARITHMS * weights.reshape(-1, 1, 1, 1, 1, 1, 1) * says) / FINE_LOGARITHMS).astype(np.float32)
 
 
 @inlined
@@ -108,42 +119,71 @@ def pattern_of(levels, top, left):
 
 
 @inlined
-def is_spoilt(piece):
-    """Whether colours are clipped anywhere in a piece: then its planes are not known exactly."""
-    return is_clipped_within(piece, 0, piece.shape[0], 0, piece.shape[1], -1)
-
-
-@inlined
-def levels_of(piece, undoing):
-    """The planes of a piece in whole levels."""
-    return np.rint(planes_of(piece, undoing)).astype(np.int64)
+def kind_of(piece):
+    """The kind of a piece by what is clipped in it: nothing, red or blue; NO_KIND if others are, or several."""
+    clipped = clipped_within(piece, 0, piece.shape[0], 0, piece.shape[1])
+    if clipped == 0:
+        return 0
+    if piece.shape[2] == 1 or clipped not in (RED, BLUE):
+        return NO_KIND
+    return 1 if clipped == RED else 2
 
 
 @kernel
-def count_patterns(pieces, undoing, phases, plausible, lessons, seen):
+def kinds_of(pieces):
+    """The kinds of all pieces."""
+    kinds = np.empty(len(pieces), np.int64)
+    for piece in range(len(pieces)):
+        kinds[piece] = kind_of(pieces[piece])
+    return kinds
+
+
+@kernel
+def levels_of(piece, kind, undoing):
+    """The planes of a piece in whole levels. Where red or blue are clipped, brightness and colours are not known.
+
+    But green changes with the brightness then, and by how much it differs from what is not clipped, with the colours.
+    """
+    if kind == 0:
+        return np.rint(planes_of(piece, undoing)).astype(np.int64)
+    height, width = piece.shape[:2]
+    levels = np.empty((height, width))
+    other = 2 if kind == 1 else 0
+    for y in range(height):
+        for x in range(width):
+            green = np.float64(piece[y, x, 1])
+            levels[y, x] = green if len(undoing.down) == 0 else (np.float64(piece[y, x, other]) - green) / BEYOND_GREEN
+    if len(undoing.down) == 0:
+        return levels.astype(np.int64).reshape((1, height, width))
+    samples = np.empty((1, len(undoing.down), undoing.across.shape[1]))
+    undo(levels, undoing, samples[0])
+    return np.rint(samples).astype(np.int64)
+
+
+@kernel
+def count_patterns(pieces, undoing, phases, plausible, kind, lessons, seen):
     """Count the patterns of some pieces whose phase is known: in what is cut elsewhere, and in blocks."""
     for piece in lessons:
-        if is_spoilt(pieces[piece]):
-            continue
-        planes = levels_of(pieces[piece], undoing)
+        planes = levels_of(pieces[piece], kind, undoing)
         channels, height, width = planes.shape
         for index in range(len(phases)):
-            kind = np.int64(plausible[piece] >> np.uint64(index) & np.uint64(1))
+            whole = np.int64(plausible[piece] >> np.uint64(index) & np.uint64(1))
             for top in range(-phases[index, 0], height, BLOCK):
                 for left in range(-phases[index, 1], width, BLOCK):
                     for channel in range(channels):
                         rows, columns, down, across, apart = pattern_of(planes[channel], top, left)
-                        seen[channel, kind, rows, columns, down, across, apart] += 1
+                        seen[channel, whole, rows, columns, down, across, apart] += 1
 
 
 @kernel
-def find_unlikely(pieces, undoing, phases, plausible, says, unlikely):
+def find_unlikely(pieces, undoing, phases, plausible, kinds, says, unlikely):
     """Find how unlikely the phases are that are plausible for a piece, if there are several, by what patterns say."""
     for piece in range(len(pieces)):
         mask = plausible[piece]
-        if mask & (mask - np.uint64(1)) == 0 or is_spoilt(pieces[piece]):
+        kind = kinds[piece]
+        if mask & (mask - np.uint64(1)) == 0 or kind == NO_KIND:
             continue
-        planes = levels_of(pieces[piece], undoing)
+        planes = levels_of(pieces[piece], kind, undoing)
         channels, height, width = planes.shape
         least = np.float32(np.inf)
         for index in range(len(phases)):
@@ -152,7 +192,7 @@ def find_unlikely(pieces, undoing, phases, plausible, says, unlikely):
                 for left in range(-phases[index, 1], width, BLOCK):
                     for channel in range(channels):
                         rows, columns, down, across, apart = pattern_of(planes[channel], top, left)
-                        total -= says[channel, rows, columns, down, across, apart]
+                        total -= says[kind, channel, rows, columns, down, across, apart]
             unlikely[piece, index] = total
             if mask >> np.uint64(index) & np.uint64(1):
                 least = min(least, total)

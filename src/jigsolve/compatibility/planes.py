@@ -16,6 +16,8 @@ from .trace_costs import BLOCK
 FINE = 4096
 # Samples of colour are known to this many parts of a level.
 LEVEL_PARTS = 256
+# Bits for colours.
+RED, BLUE = 1, 4
 
 
 class Undoing(NamedTuple):
@@ -76,49 +78,55 @@ def planes_of(piece, undoing):
 
 @kernel
 def colours_of(piece, undoing):
-    """The samples of both colours, rounded, so that they and the sums of their products with cosines are exact."""
-    down, across = undoing
-    height, width, samples = piece.shape[0], piece.shape[1], across.shape[1]
-    tints, row, levels = np.empty((height, width)), np.empty(width), np.zeros((2, len(down), samples))
+    """The samples of both colours."""
+    height, width = piece.shape[:2]
+    tints, levels = np.empty((height, width)), np.empty((2, len(undoing.down), undoing.across.shape[1]))
     for channel in range(2):
         for y in range(height):
             for x in range(width):
                 tints[y, x] = tint_of(piece, y, x, channel)
-        for v in range(len(down)):
-            row[:] = 0
-            for y in range(height):
-                for x in range(width):
-                    row[x] += down[v, y] * tints[y, x]
+        undo(tints, undoing, levels[channel])
+    return levels
+
+
+@kernel
+def undo(tints, undoing, levels):
+    """Tell samples from pixels, rounded, so that they and the sums of their products with cosines are exact."""
+    down, across = undoing
+    height, width = tints.shape
+    row = np.empty(width)
+    levels[:] = 0
+    for v in range(len(down)):
+        row[:] = 0
+        for y in range(height):
             for x in range(width):
-                for u in range(samples):
-                    levels[channel, v, u] += row[x] * across[x, u]
-    return np.rint(levels / (FINE * FINE // LEVEL_PARTS)) / LEVEL_PARTS
+                row[x] += down[v, y] * tints[y, x]
+        for x in range(width):
+            for u in range(across.shape[1]):
+                levels[v, u] += row[x] * across[x, u]
+    levels[:] = np.rint(levels / (FINE * FINE // LEVEL_PARTS)) / LEVEL_PARTS
 
 
 @inlined
-def spared_by(scale, channel):
-    """Which colour hardly spoils a plane if it is clipped: blue the second one of colour, of which little is in it."""
-    return 2 if scale > 1 and channel == 1 else -1
-
-
-@inlined
-def is_clipped_within(piece, top, bottom, left, right, spared):
-    """Whether a colour but the one that is spared is as dark or as bright as can be in some rows and columns."""
+def clipped_within(piece, top, bottom, left, right):
+    """Which colours are as dark or as bright as can be somewhere in these rows and columns, a bit each."""
+    colours = 0
     for y in range(max(0, top), min(bottom, piece.shape[0])):
         for x in range(max(0, left), min(right, piece.shape[1])):
             for colour in range(piece.shape[2]):
-                if colour != spared and (piece[y, x, colour] == 0 or piece[y, x, colour] == 255):
-                    return True
-    return False
+                if piece[y, x, colour] == 0 or piece[y, x, colour] == 255:
+                    colours |= 1 << colour
+    return colours
 
 
 @inlined
 def is_clipped(piece, top, left, scale, channel):
     """Whether what a piece has of a block is spoilt by clipped colours.
 
-    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it.
+    A sample is so many pixels wide and high. Of colour those around count, too, as they are blended with it; but the
+    second colour is hardly spoilt by blue, of which little is in it.
     """
     around = scale * (scale - 1)
     bottom, right = scale * (top + BLOCK) + around, scale * (left + BLOCK) + around
-    spared = spared_by(scale, channel)
-    return is_clipped_within(piece, scale * top - around, bottom, scale * left - around, right, spared)
+    clipped = clipped_within(piece, scale * top - around, bottom, scale * left - around, right)
+    return clipped & ~BLUE != 0 if channel == 1 else clipped != 0
