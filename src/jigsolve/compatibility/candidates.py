@@ -87,6 +87,14 @@ def find_candidates(
         partners = partners_in_context(told, lists, partners, threads, judging)
         if large:
             partners, several = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
+            import os
+            for _ in range(int(os.environ.get("AGAIN", "0"))):
+                from .phases import closed
+                told = features._replace(traces=narrowed(features.traces, closed(told.traces.brightness, partners.up_to(SURE))))
+                lists = find_lists(told, keep, threads)
+                partners = find_partners(lists, threads)
+                partners = partners_in_context(told, lists, partners, threads, judging)
+                partners, several = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
             bearings = bearings if several else bearings_of(told)
     heads, head_error = _heads(features, len(partners.pieces))
     # A small puzzle can afford to doubt more.

@@ -27,11 +27,12 @@ BEYOND_GREEN = 2.116
 PARTS = 2 * BLOCK
 # From how many pieces patterns are learned, at most and at least; and how many parts are taken for seen of each kind,
 # with all patterns as often as in both together: what was hardly ever seen says nothing.
-MOST_LESSONS, FEWEST_LESSONS = 8192, (32, 1000, 1000)
+MOST_LESSONS, FEWEST_LESSONS = 16384, (32, 4000, 4000)
+SPREAD = 7919
 PRIOR = 5.0
 # What patterns of one piece say is not independent: how much that counts, of brightness and of colour.
 OF_BRIGHTNESS, OF_COLOUR = 1.0, 0.65
-OF_KIND = (1.0, 0.5, 0.5)
+OF_KIND = (1.0, 0.8, 0.8)
 # Logarithms are rounded to so many parts, so that every machine computes the same.
 FINE_LOGARITHMS = 256
 
@@ -54,14 +55,19 @@ def unlikely_patterns(
     seen = np.zeros((KINDS, 2 if undoing.halves else 1, 2, PARTS, PARTS, LINES, LINES, RANGES), dtype=np.int64)
     weights = np.zeros(KINDS)
     for kind in range(KINDS):
-        known = np.flatnonzero((np.bitwise_count(plausible) == 1) & (kinds == kind))
+        known = np.flatnonzero((np.bitwise_count(plausible) == 1) & ((kinds == kind) | (kinds == 0)))
         if len(known) >= FEWEST_LESSONS[kind]:
             weights[kind] = (OF_COLOUR if undoing.halves else OF_BRIGHTNESS) * OF_KIND[kind]
-            count_patterns(pieces, undoing, phases, plausible, kind, known[:: -(-len(known) // MOST_LESSONS)], seen[kind])
+            count_patterns(pieces, undoing, phases, plausible, kind, _some_of(known), seen[kind])
         else:
             kinds[kinds == kind] = NO_KIND
     find_unlikely(pieces, undoing, phases, plausible, kinds, _learned(seen, weights), unlikely)
     return unlikely
+
+
+def _some_of(pieces: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return at most as many as make lessons, from everywhere: not every second one, which may all have one phase."""
+    return pieces[np.arange(min(len(pieces), MOST_LESSONS)) * SPREAD % len(pieces)]
 
 
 def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -240,3 +240,20 @@ def drop(keys):
                 break
             if code != DROPPED and keys[side, MASK] >> np.uint64(code) & np.uint64(1) == 0:
                 keys[side, NUMBERS] ^= np.uint64(code ^ DROPPED) << np.uint64(8 * index)
+
+
+def closed(plane, partners):
+    """Return the partners in closed squares of links."""
+    links = np.full_like(partners, -1)
+    find_links(plane, partners, links)
+    kept = np.zeros(links.shape, dtype=np.bool_)
+    here = np.arange(len(links))
+    for direction in range(4):
+        after = (direction + 1) % 4
+        one, two = links[here, direction], links[here, after]
+        both = (one >= 0) & (two >= 0)
+        closing = both & (links[one, after] >= 0) & (links[one, after] == links[two, direction])
+        for start, way in ((here, direction), (here, after), (one, after), (two, direction)):
+            kept[start[closing], way] = True
+            kept[links[start[closing], way], way ^ 2] = True
+    return np.where(kept, links, -1).astype(np.int32)
