@@ -32,7 +32,7 @@ SPREAD = 7919
 PRIOR = 5.0
 # What patterns of one piece say is not independent: how much that counts, of brightness and of colour.
 OF_BRIGHTNESS, OF_COLOUR = 1.0, 0.65
-OF_KIND = (1.0, 0.8, 0.8)
+OF_KIND = (1.0, 0.6, 0.6)
 # Logarithms are rounded to so many parts, so that every machine computes the same.
 FINE_LOGARITHMS = 256
 

@@ -32,6 +32,8 @@ from .trace_costs import (
 # How many blocks more must be broken before a phase is out of the question, and which share may be in the best one.
 CLEAR = 0.75
 MOSTLY_WHOLE = 0.25
+# How many when pieces are told by themselves, patterns included: so many that it is nearly never wrong.
+BEYOND_DOUBT = 2.0
 # Natural logarithms by which patterns are less likely that are as good as a broken block.
 A_BLOCK = 4.0
 # More than this is not left of blocks that two sides complete.
@@ -160,7 +162,7 @@ def keep_likely(broken, plausible):
             if plausible[piece] >> np.uint64(index) & np.uint64(1):
                 least = min(least, broken[piece, index])
         for index in range(broken.shape[1]):
-            if broken[piece, index] < least + CLEAR:
+            if broken[piece, index] < least + BEYOND_DOUBT:
                 likely |= np.uint64(1) << np.uint64(index)
         plausible[piece] &= likely
 
