@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from jigsolve import Puzzle, neighbour_accuracy, solve
-from jigsolve.compatibility import lists, products, trace_costs
+from jigsolve.compatibility import lists, planes, products, trace_costs
 from jigsolve.compatibility import traces as module
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.compatibility.trace_costs import BROKEN_BLOCK, MISFIT, misfit
@@ -43,7 +43,7 @@ def find_traces(puzzle):
 
 def steps_of(puzzle):
     """The steps of brightness, and how corners lie in its blocks."""
-    return module._steps(puzzle.pieces, module.Undoing(np.empty((0, 0)), np.empty((0, 0))))
+    return module._steps(puzzle.pieces, planes.Undoing(np.empty((0, 0)), np.empty((0, 0))))
 
 
 def neighbours(puzzle):
@@ -150,13 +150,15 @@ def test_samples_of_colour_are_told_from_pixels():
     blue, red = np.rint(blended[:, 2:-2, 2:-2])
     pixels = np.stack([128 + 1.402 * red, 128 - 0.344136 * blue - 0.714136 * red, 128 + 1.772 * blue], axis=2)
     piece = np.rint(pixels).astype(np.uint8)
-    found = module.planes_of(piece, module.Undoing(module._undoing(28), np.ascontiguousarray(module._undoing(28).T)))
+    found = planes.planes_of(
+        piece, planes.Undoing(planes.undoing_of(28), np.ascontiguousarray(planes.undoing_of(28).T))
+    )
     off = np.abs(found - samples[:, 1:-1, 1:-1])
     assert off.mean() < 0.35
     assert off.max() < 2
     # In the middle of flat colours nothing is off, and tints are the decoder's whole numbers everywhere.
-    assert [[module.tint_of(piece, y, x, 0) for x in range(28)] for y in range(28)] == blue.tolist()
-    assert [[module.tint_of(piece, y, x, 1) for x in range(28)] for y in range(28)] == red.tolist()
+    assert [[planes.tint_of(piece, y, x, 0) for x in range(28)] for y in range(28)] == blue.tolist()
+    assert [[planes.tint_of(piece, y, x, 1) for x in range(28)] for y in range(28)] == red.tolist()
 
 
 def test_steps_of_colour_are_those_of_the_file(photo):

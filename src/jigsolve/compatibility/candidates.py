@@ -10,11 +10,11 @@ from ..parameters import SMALL_PUZZLE
 from ..threads import Threads
 from .bearings import Bearings, bearings_of, no_bearings
 from .context import SETTLED, SURE, partners_in_context
-from .costs import HEAD, Features, head_of
+from .costs import HEAD, Features, head_of, number_of_sides
 from .likeness import compile_likeness, learned_likeness
 from .lists import Lists, Tell, costs_from, costs_squared, find_lists, part_of
-from .partners import find_partners, of_rank
-from .phases import cut_sides, narrowed, share_of_several
+from .partners import Partners, find_partners, of_rank
+from .phases import closed_links, cut_sides, narrowed, share_of_several
 from .ramps import flatness, learned
 from .seam_costs import Seams
 from .segments import join_segments, partners_in_segments, sharpness
@@ -25,6 +25,8 @@ TOLD, LISTED, JUDGED = 0.2, 0.7, 0.8
 # Candidates that are enough to tell phases, and the share of pieces that must be of several for that to be worth while.
 ROUGH = 16
 SEVERAL = 0.25
+# The share from which on it is worth while to begin again with what segments tell of phases.
+STILL_SEVERAL = 0.05
 # The share of pieces that must be flat for that.
 FLAT = 0.1
 
@@ -74,28 +76,19 @@ def find_candidates(
 
     Partners are told from the lists; for a `frame` (rows, columns) also from what other partners say (see `context`)
     and, in a large puzzle, from the segments that they make (see `segments`), and bearings count: a small one is
-    refined to the end anyway.
+    refined to the end anyway. If many pieces may still be of several phases, segments tell more of them, and all begins
+    again.
     """
     begin = TOLD if _is_flat(features) else 0.0
     features, told = learn(features, threads, part_of(tell, 0, begin))
-    lists = find_lists(told, keep, threads, part_of(tell, begin, LISTED if frame else 1))
-    partners = find_partners(lists, threads)
-    bearings = no_bearings()
-    if frame:
-        large = len(partners.pieces) > SMALL_PUZZLE
-        judging = part_of(tell, LISTED, JUDGED if large else 1)
-        partners = partners_in_context(told, lists, partners, threads, judging)
-        if large:
-            partners, several = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
-            import os
-            for _ in range(int(os.environ.get("AGAIN", "0"))):
-                from .phases import closed
-                told = features._replace(traces=narrowed(features.traces, closed(told.traces.brightness, partners.up_to(SURE))))
-                lists = find_lists(told, keep, threads)
-                partners = find_partners(lists, threads)
-                partners = partners_in_context(told, lists, partners, threads, judging)
-                partners, several = partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1))
-            bearings = bearings if several else bearings_of(told)
+    large = frame is not None and number_of_sides(features) > 4 * SMALL_PUZZLE
+    if large and isinstance(features, Seams) and isinstance(told, Seams) and _are_several(told):
+        middle = 0.5 * (begin + 1)
+        partners = _find(told, keep, frame, threads, part_of(tell, begin, middle)).partners
+        links = closed_links(told.traces.brightness, partners.up_to(SURE))
+        told, begin = told._replace(traces=narrowed(features.traces, links)), middle
+    lists, partners, several = _find(told, keep, frame, threads, part_of(tell, begin, 1))
+    bearings = bearings_of(told) if large and not several else no_bearings()
     heads, head_error = _heads(features, len(partners.pieces))
     # A small puzzle can afford to doubt more.
     sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED)
@@ -112,6 +105,27 @@ def find_candidates(
         told=told,
         bearings=bearings,
     )
+
+
+class Found(NamedTuple):
+    """Candidates, the partners that follow from them, and whether these are several pictures."""
+
+    lists: Lists
+    partners: Partners
+    several: bool
+
+
+def _find(told: Features, keep: int, frame: tuple[int, int] | None, threads: Threads, tell: Tell) -> Found:
+    """Find candidates and partners; these in context if there is a frame, and in a large puzzle in segments."""
+    lists = find_lists(told, keep, threads, part_of(tell, 0, LISTED if frame else 1))
+    partners = find_partners(lists, threads)
+    if frame is None:
+        return Found(lists, partners, several=False)
+    large = len(partners.pieces) > SMALL_PUZZLE
+    partners = partners_in_context(told, lists, partners, threads, part_of(tell, LISTED, JUDGED if large else 1))
+    if not large:
+        return Found(lists, partners, several=False)
+    return Found(lists, *partners_in_segments(told, lists, partners, frame, threads, part_of(tell, JUDGED, 1)))
 
 
 def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tuple[Features, Features]:
@@ -137,11 +151,17 @@ def learn(features: Features, threads: Threads, tell: Tell | None = None) -> tup
             features = features._replace(likeness=learned_likeness(summaries, sure, sharp, threads))
     if len(features.traces.colour.keys) == 0 or len(features.traces.brightness.keys) == 0:
         return features, features
-    told = features._replace(traces=narrowed(features.traces, sure))
+    vague = features.likeness._replace(vague=np.ones(1))  # Who may be of many phases would be in too many lists.
+    told = features._replace(traces=narrowed(features.traces, sure), likeness=vague)
     # Who is compared with fewer has surer partners, which tell phases more surely in turn.
     lists = find_lists(told, ROUGH, threads, exact=False)
     sure = find_partners(lists, threads).up_to(SURE)
-    return features, features._replace(traces=narrowed(features.traces, sure))
+    return features, features._replace(traces=narrowed(features.traces, sure), likeness=vague)
+
+
+def _are_several(told: Seams) -> bool:
+    """Return whether many pieces may still be of several phases."""
+    return share_of_several(told.traces) >= STILL_SEVERAL
 
 
 def _is_flat(features: Features) -> bool:

@@ -81,7 +81,7 @@ def learned_likeness(
         threads.run(len(sheet), partial(find_units, keys, middles, differences, units))
         # A pair's squared unit is the product of both pieces'; float16 hides how a machine rounds.
         sheet[:, UNITS : UNITS + COMPARED] = (1 / (DEVIATION * units + LEAST_UNIT)).astype(np.float16)
-    return Likeness(sheets.reshape(-1, COLUMNS), np.array([1 / sharpness]))
+    return Likeness(sheets.reshape(-1, COLUMNS), np.array([1 / sharpness]), np.zeros(1))
 
 
 def compile_likeness(threads: Threads) -> None:

@@ -31,6 +31,8 @@ MOST_UNITS = 100.0
 # All that counts in all, and what even the most likely pair costs, so that the ratio of two costs says something.
 MOST = 30.0
 LEAST = 10.0
+# Of whole numbers, of 0 as of 1, in parts that every machine computes the same.
+LOGARITHMS = np.rint(256 * np.log(np.maximum(np.arange(65), 1))) / 256
 
 
 class Likeness(NamedTuple):
@@ -41,11 +43,14 @@ class Likeness(NamedTuple):
     where nothing was learned."""
     worth: NDArray[np.float64]
     """(1,): what a natural logarithm costs."""
+    vague: NDArray[np.float64]
+    """(1,): how much it counts that pieces may be of several phases: 1 where candidates are compared by what is told of
+    phases, else 0, as it would draw such pieces together."""
 
 
 def no_likeness() -> Likeness:
     """Return what is known where there is nothing to know."""
-    return Likeness(np.empty((0, COLUMNS), np.float32), np.ones(1))
+    return Likeness(np.empty((0, COLUMNS), np.float32), np.ones(1), np.zeros(1))
 
 
 @inlined
@@ -75,6 +80,23 @@ def off(difference, one, two, index):
     """By how many units two neighbours differ too much, nearly: little if it is less than one."""
     unit = np.float64(one[UNITS + index]) * np.float64(two[UNITS + index])
     return np.sqrt(1 + min(difference * difference * unit, MOST_UNITS)) - 1
+
+
+@inlined
+def number_of_bits(mask):
+    """How many bits are set."""
+    count = 0
+    while mask != 0:
+        mask &= mask - np.uint64(1)
+        count += 1
+    return count
+
+
+@inlined
+def vagueness(mask, other):
+    """How much less likely it is that two pieces suit each other if they may be of several phases, as a logarithm."""
+    common = LOGARITHMS[number_of_bits(mask & other)]
+    return LOGARITHMS[number_of_bits(mask)] + LOGARITHMS[number_of_bits(other)] - common
 
 
 @kernel

@@ -81,8 +81,8 @@ def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[n
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = in_blocks / in_blocks.sum(axis=(-3, -2, -1), keepdims=True)
         ratio /= elsewhere / elsewhere.sum(axis=(-3, -2, -1), keepdims=True)
-        says = np.where(both > 0, np.log(ratio), 0.0)
-    return (np.rint(FINE_LOGARITHMS * weights.reshape(-1, 1, 1, 1, 1, 1, 1) * says) / FINE_LOGARITHMS).astype(np.float32)
+        says = np.where(both > 0, np.log(ratio), 0.0) * weights.reshape(-1, 1, 1, 1, 1, 1, 1)
+    return (np.rint(FINE_LOGARITHMS * says) / FINE_LOGARITHMS).astype(np.float32)
 
 
 @inlined

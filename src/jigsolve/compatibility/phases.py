@@ -105,6 +105,21 @@ def narrowed(traces: Traces, partners: NDArray[np.int32]) -> Traces:
     return Traces(_with_phases(traces.brightness, smaller), _with_phases(colour, plausible))
 
 
+def closed_links(plane: Plane, partners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the partners that complete blocks with each other, four in a square: few of those are wrong."""
+    links = np.full_like(partners, -1)
+    find_links(plane, partners, links)
+    closing, here = np.zeros(links.shape, dtype=np.bool_), np.arange(len(links))
+    for direction in range(4):
+        after = (direction + 1) % 4
+        one, two = links[here, direction], links[here, after]
+        corner = links[one, after]
+        closed = (one >= 0) & (two >= 0) & (corner >= 0) & (corner == links[two, direction])
+        for start, way in ((here, direction), (here, after), (one, after), (two, direction)):
+            closing[start[closed], way] = closing[links[start[closed], way], way ^ 2] = True
+    return np.where(closing, links, np.int32(-1))
+
+
 def _of_smaller(phases: NDArray[np.int64], plane: Plane, plausible: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return which phases of the blocks of a plane are plausible, given those of blocks twice as large."""
     number = _numbers(plane.phases)
@@ -242,20 +257,3 @@ def drop(keys):
                 break
             if code != DROPPED and keys[side, MASK] >> np.uint64(code) & np.uint64(1) == 0:
                 keys[side, NUMBERS] ^= np.uint64(code ^ DROPPED) << np.uint64(8 * index)
-
-
-def closed(plane, partners):
-    """Return the partners in closed squares of links."""
-    links = np.full_like(partners, -1)
-    find_links(plane, partners, links)
-    kept = np.zeros(links.shape, dtype=np.bool_)
-    here = np.arange(len(links))
-    for direction in range(4):
-        after = (direction + 1) % 4
-        one, two = links[here, direction], links[here, after]
-        both = (one >= 0) & (two >= 0)
-        closing = both & (links[one, after] >= 0) & (links[one, after] == links[two, direction])
-        for start, way in ((here, direction), (here, after), (one, after), (two, direction)):
-            kept[start[closing], way] = True
-            kept[links[start[closing], way], way ^ 2] = True
-    return np.where(kept, links, -1).astype(np.int32)
