@@ -515,3 +515,34 @@ def unlikeness(one, two, square, broken, broken_colour):
     total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.11, 0.06, 0.25, 0.25] @ off
     total += 4 * (broken > 0.15) + 3 * (broken_colour > 0.15) + 4 * min(broken, 3) + 4 * min(broken_colour, 3)
     return 10 + min(total, 30)
+
+
+def patterns(levels, phase):
+    """Yield which part a piece has of each block, and its pattern: (rows, columns, lines down, lines across, range)."""
+    height, width = levels.shape
+
+    def along(lines):
+        return 0 if not lines else lines[0] if len(lines) == 1 else 8 if len(lines) == 2 else 9
+
+    def part(begin, length):
+        return begin if begin > 0 else 7 + length
+
+    for top in range(-phase[0], height, 8):
+        for left in range(-phase[1], width, 8):
+            cells = {
+                (y, x): levels[top + y, left + x]
+                for y in range(8)
+                for x in range(8)
+                if 0 <= top + y < height and 0 <= left + x < width
+            }
+            rows, columns = sorted({y for y, _ in cells}), sorted({x for _, x in cells})
+            down = [y for y in rows[1:] if any(cells[y, x] != cells[y - 1, x] for x in columns)]
+            across = [x for x in columns[1:] if any(cells[y, x] != cells[y, x - 1] for y in rows)]
+            apart = max(cells.values()) - min(cells.values())
+            yield (
+                part(rows[0], len(rows)),
+                part(columns[0], len(columns)),
+                along(down),
+                along(across),
+                min(max(apart - 1, 0), 2),
+            )
