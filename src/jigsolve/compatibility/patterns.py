@@ -32,9 +32,9 @@ MOST_LESSONS, FEWEST_LESSONS = 16384, (1000, 4000, 4000)
 SPREAD = 7919
 PRIOR = 5.0
 # What patterns of one piece say is not independent: how much that counts, of brightness and of colour.
-OF_BRIGHTNESS, OF_COLOUR = 1.0, 0.65
+OF_BRIGHTNESS, OF_COLOUR = 1.0, 0.85
 # And how much it does by the kind of pieces.
-OF_KIND = (1.0, 0.6, 0.6)
+OF_KIND = (1.0, 0.5, 0.5)
 # Logarithms are rounded to so many parts, so that every machine computes the same.
 FINE_LOGARITHMS = 256
 
@@ -75,7 +75,8 @@ def _some_of(pieces: NDArray[np.intp]) -> NDArray[np.intp]:
 def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return how much more likely a pattern is in a block than elsewhere, as a logarithm.
 
-    `seen` is how often it was seen elsewhere, and in blocks: the third axis, which is gone in what is returned.
+    `seen` is how often it was seen elsewhere, and in blocks: the third axis, which is gone in what is returned. A part
+    of one colour says nothing, whatever lessons say: so a piece of one colour has no phase, though lessons have texture.
     """
     both = seen.sum(axis=2)
     share = both / np.maximum(both.sum(axis=(-3, -2, -1), keepdims=True), 1)
@@ -84,6 +85,7 @@ def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[n
         ratio = in_blocks / in_blocks.sum(axis=(-3, -2, -1), keepdims=True)
         ratio /= elsewhere / elsewhere.sum(axis=(-3, -2, -1), keepdims=True)
         says = np.where(both > 0, np.log(ratio), 0.0) * weights.reshape(-1, 1, 1, 1, 1, 1, 1)
+    says = np.where(both > 0, says - says[..., :1, :1, :1], 0.0)
     return (np.rint(FINE_LOGARITHMS * says) / FINE_LOGARITHMS).astype(np.float32)
 
 
