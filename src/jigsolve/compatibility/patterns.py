@@ -76,7 +76,7 @@ def _learned(seen: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[n
     """Return how much more likely a pattern is in a block than elsewhere, as a logarithm.
 
     `seen` is how often it was seen elsewhere, and in blocks: the third axis, which is gone in what is returned. A part
-    of one colour says nothing, whatever lessons say: so a piece of one colour has no phase, though lessons have texture.
+    of one colour says nothing, whatever lessons with texture say: so a piece of one colour has no phase.
     """
     both = seen.sum(axis=2)
     share = both / np.maximum(both.sum(axis=(-3, -2, -1), keepdims=True), 1)
