@@ -130,8 +130,10 @@ def _find_plane(pieces: Pixels, undoing: Undoing, seams: Seams, known: Found) ->
     evidence = _known_evidence(known, phases, len(pieces))
     limits = np.array([WHOLE_COLOUR, BROKEN_COLOUR] if undoing.halves else [WHOLE, BROKEN], dtype=np.int64)
     find_phases(pieces, undoing, steps, limits, COSINES, phases, plausible, sound, evidence)
-    evidence[0] += unlikely_patterns(pieces, undoing, phases, plausible) / A_BLOCK
-    keep_likely(evidence[0], plausible)
+    unlikely = unlikely_patterns(pieces, undoing, phases, plausible)
+    if unlikely.any():
+        evidence[0] += unlikely / A_BLOCK
+        keep_likely(evidence[0], plausible)
     plane = _gather(pieces, undoing, steps, limits, phases, plausible, sound, evidence)
     return Found(plane, plausible) if _hold(plane, seams) else no_phases()
 
