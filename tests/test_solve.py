@@ -404,6 +404,8 @@ KERNEL_MODULES = (
     "trace_costs.py",
     "compatibility/traces.py",
     "compatibility/phases.py",
+    "compatibility/planes.py",
+    "compatibility/patterns.py",
     "compatibility/bearings.py",
     "likeness_costs.py",
     "compatibility/likeness.py",
@@ -428,7 +430,7 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
-from jigsolve.compatibility import candidates, likeness, packing, ramps, segments
+from jigsolve.compatibility import candidates, likeness, packing, patterns, planes, ramps, segments
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
@@ -461,7 +463,16 @@ packing.MOST_KNOWN = 2  # It is one picture, whose pieces have bearings.
 results.append(solve(coloured, population=6, generations=1, threads=1, effort=1, measure="traces", candidates=4))
 with Threads(1) as pool:
     patches.compile_patches(candidates.find_candidates(midline_seams(blots), 8, pool), blots.columns, pool)
-    candidates.SEVERAL = 0
+    candidates.SEVERAL = candidates.STILL_SEVERAL = 0
+    patterns.FEWEST_LESSONS = (1, 1, 1)
+    frame = coloured.rows, coloured.columns
+    patterned = candidates.find_candidates(traced_seams(coloured), 2, pool, frame=frame)
+    patterns.compile_patterns(traced.pieces)
+    nothing = np.empty((0, 0))
+    undoing = planes.Undoing(planes.undoing_of(28), np.ascontiguousarray(planes.undoing_of(28).T))
+    seen = [patterns.levels_of(coloured.pieces[0], kind, to) for kind in (1, 2)
+            for to in (planes.Undoing(nothing, nothing), undoing)]
+    clipped = np.array([[[[0, 9, 9]]], [[[9, 9, 255]]], [[[9, 0, 9]]]], dtype=np.uint8)
     phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
     known = phased._replace(bearings=candidates.bearings_of(phased.told))
     patches.compile_patches(known, coloured.columns, pool)
@@ -470,7 +481,8 @@ with Threads(1) as pool:
     corners = np.arange(30)
     pieces = np.random.default_rng(1).permutation(30).reshape(30, 1, 1)
     found = patches._expected(flat.features, pieces, corners // 6, corners % 6, pool)
-told = [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), found.shape]
+told = [patterned.candidates.tolist(), [levels.tolist() for levels in seen], patterns.kinds_of(clipped).tolist()]
+told += [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), found.shape]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + told))
 """
 
@@ -502,13 +514,14 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 
 WARMED_UP = """
 from jigsolve import warm_up
-from jigsolve.compatibility import bearings, context, likeness, lists, loops, phases, ramps, segments, traces
+from jigsolve.compatibility import bearings, context, likeness, lists, loops, patterns, phases, ramps, segments, traces
 from jigsolve.refine import anneal, beliefs, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [ramps.fill_summaries, likeness.find_units, patches.fill_expected]
 kernels += [bearings.count_corners, bearings.phases_around, patches.fill_phases]
-kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop]
+kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop, phases.keep_likely]
+kernels += [patterns.kinds_of, patterns.count_patterns, patterns.find_unlikely]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
 kernels += [segments.believe, segments.absorb, patches.find_doubted, patches.label, patches.fill_costs, patches.hear]

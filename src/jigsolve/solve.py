@@ -19,6 +19,7 @@ from .compatibility.candidates import Compatibility, compile_segments, find_cand
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
 from .compatibility.partners import buddied_share
+from .compatibility.patterns import compile_patterns
 from .compatibility.seams import mgc_seams, midline_seams, traced_seams
 from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
@@ -241,6 +242,7 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
             with Threads(1) as pool:
                 features = MEASURES[measure or parameters.measure](tiny)
                 compile_segments(features, (tiny.rows, tiny.columns), pool)
+                compile_patterns(tiny.pieces)
                 compile_patches(find_candidates(features, 2, pool), tiny.columns, pool)
     except OSError as error:
         raise OutputError(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from ..images import Pixels
-from .planes import BLUE, RED, Undoing, clipped_within, planes_of, undo
+from .phases import keep_likely
+from .planes import BLUE, RED, Undoing, clipped_within, planes_of, undo, undoing_of
 from .trace_costs import BLOCK
 
 # A pattern says for each axis where the only line is along which pixels change, if any, or that there are two, or more;
@@ -65,6 +66,19 @@ def unlikely_patterns(
             kinds[kinds == kind] = NO_KIND
     find_unlikely(pieces, undoing, phases, plausible, kinds, _learned(seen, weights), unlikely)
     return unlikely
+
+
+def compile_patterns(pieces: Pixels) -> None:
+    """Compile what only puzzles with many pieces need, with some."""
+    height, width = pieces.shape[1:3]
+    nothing = np.empty((0, 0))
+    phases, plausible = np.array([(0, 0), (4, 4)]), np.full(len(pieces), 3, dtype=np.uint64)
+    for undoing in (Undoing(nothing, nothing), Undoing(undoing_of(height), np.ascontiguousarray(undoing_of(width).T))):
+        seen = np.zeros((KINDS, 2, 2, PARTS, PARTS, LINES, LINES, RANGES), dtype=np.int64)
+        count_patterns(pieces, undoing, phases, plausible, 0, np.arange(len(pieces)), seen[0])
+        unlikely = np.zeros((len(pieces), len(phases)), dtype=np.float32)
+        find_unlikely(pieces, undoing, phases, plausible, kinds_of(pieces), _learned(seen, np.ones(KINDS)), unlikely)
+        keep_likely(unlikely, plausible)
 
 
 def _some_of(pieces: NDArray[np.intp]) -> NDArray[np.intp]:
