@@ -430,7 +430,7 @@ SMALL_SOLVE = """
 import json
 import numpy as np
 from jigsolve import Puzzle, solve
-from jigsolve.compatibility import candidates, likeness, packing, patterns, planes, ramps, segments
+from jigsolve.compatibility import candidates, likeness, likeness_costs, packing, patterns, planes, ramps, segments
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
@@ -482,6 +482,7 @@ with Threads(1) as pool:
     pieces = np.random.default_rng(1).permutation(30).reshape(30, 1, 1)
     found = patches._expected(flat.features, pieces, corners // 6, corners % 6, pool)
 told = [patterned.candidates.tolist(), [levels.tolist() for levels in seen], patterns.kinds_of(clipped).tolist()]
+told.append(float(likeness_costs.vagueness(np.uint64(0b1101), np.uint64(0b0101))))
 told += [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), found.shape]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + told))
 """

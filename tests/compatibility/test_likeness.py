@@ -8,17 +8,19 @@ from jigsolve.compatibility import likeness_costs as costs_module
 from jigsolve.compatibility.candidates import find_candidates, learn
 from jigsolve.compatibility.costs import cost_of, squared_distance
 from jigsolve.compatibility.likeness import find_units, learned_likeness, worth_of
-from jigsolve.compatibility.likeness_costs import COMPARED, FLAT, UNITS, no_likeness, unlikeness
+from jigsolve.compatibility.likeness_costs import COLUMNS as COLUMNS_OF_SHEETS
+from jigsolve.compatibility.likeness_costs import COMPARED, FLAT, UNITS, Likeness, no_likeness, unlikeness, vagueness
 from jigsolve.compatibility.lists import _untraced, find_lists
 from jigsolve.compatibility.ramp_costs import ROUGHNESS
 from jigsolve.compatibility.ramps import sum_up
 from jigsolve.compatibility.seams import traced_seams
+from jigsolve.compatibility.trace_costs import MASK
 from jigsolve.refine import rounds
 from jigsolve.refine.patches import ON_BORDERS, ON_BORDERS_BY_LIKENESS, grounds_of
 from jigsolve.threads import Threads
 from tests import naive
 from tests.compatibility.test_ramps import true_partners
-from tests.puzzles import drawing, sky, squares_of
+from tests.puzzles import compressed_colours, drawing, sky, squares_of
 
 ROWS, COLUMNS = 14, 16
 PIECES = ROWS * COLUMNS
@@ -155,3 +157,27 @@ def test_a_large_puzzle_is_judged_by_it_and_a_small_one_is_not(monkeypatch):
     result = solve(puzzle, seed=1, effort=1)
     assert result.cost == pytest.approx(arrangement_cost(puzzle, result.arrangement))
     assert solve(puzzle, seed=1, effort=1, threads=1).arrangement == result.arrangement
+
+
+@pytest.mark.parametrize(("mask", "other"), [(1, 1), (0b1101, 0b0101), (0xFFFF, 0b1000), (0b11, 0b1100)])
+def test_who_may_be_of_several_phases_is_less_likely_to_suit_another(mask, other):
+    """As many pairs of phases as there are, and those of them that suit each other, of which none counts as one."""
+    pairs = mask.bit_count() * other.bit_count() / max((mask & other).bit_count(), 1)
+    assert vagueness(np.uint64(mask), np.uint64(other)) == pytest.approx(np.log(pairs), abs=0.01)
+
+
+def test_several_phases_cost_more_where_candidates_are_compared():
+    features = traced_seams(Puzzle.from_array(compressed_colours(6, 8, flat=4), 28))
+    sheets = np.zeros((2 * 48, COLUMNS_OF_SHEETS), dtype=np.float32)
+    sheets[:, FLAT] = 1
+    plain, vague = (
+        features._replace(likeness=Likeness(sheets, np.array([2.0]), np.array([counts]))) for counts in (0.0, 1.0)
+    )
+    masks = features.traces.colour.keys[:, MASK]
+    dearer = 0
+    for side in range(0, 4 * 40, 4):
+        other = side + 6
+        costs = [np.sqrt(squared_distance(one, side, other)) for one in (plain, vague)]
+        assert costs[1] - costs[0] == pytest.approx(2 * vagueness(masks[side], masks[other]), abs=1e-3)
+        dearer += costs[1] > costs[0] + 1
+    assert dearer > 10
