@@ -37,7 +37,7 @@ class Compatibility(NamedTuple):
     candidates: NDArray[np.int32]
     """(sides, k): for every side the k sides that fit it best, best first, ties by number."""
     costs: NDArray[np.float32]
-    """(sides, k): what they cost."""
+    """(sides, k): what they cost by `told`, where it costs something to be of several phases."""
     buddies: NDArray[np.int32]
     """(pieces, 4): the piece whose side is this side's best buddy, in context if that is asked for, or -1."""
     partners: NDArray[np.int32]
