@@ -23,6 +23,8 @@ COLUMNS = 16
 OF_LINES = 0.18
 OF_BROKEN, OF_BLOCK = 4.0, 4.0
 OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 3.0, 4.0
+# The same for each colour that changes somewhere across a seam that cuts its blocks.
+OF_CHANGED = 4.0
 OF_BRIGHT, OF_STEP, OF_BLUE, OF_RED, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.11, 0.06, 0.47, 0.25, 0.25
 # How much of a block is broken in whole ones at most; how many broken blocks count; and squared units that do.
 HARDLY = 0.15
@@ -100,10 +102,10 @@ def vagueness(mask, other):
 
 
 @kernel
-def unlikeness(likeness, side, other, square, broken, broken_colour):
+def unlikeness(likeness, side, other, square, broken, broken_colour, changed):
     """What two sides of flat pieces cost: what makes it unlikely that they are neighbours, added up.
 
-    `square` is what their lines say, and so many blocks are broken between them.
+    `square` is what their lines say, so many blocks are broken between them, and so many colours change within blocks.
     """
     first, second = (side, other) if side & 2 == 0 else (other, side)
     one, two = likeness.sheets[sheet_of(first)], likeness.sheets[sheet_of(second)]
@@ -112,6 +114,7 @@ def unlikeness(likeness, side, other, square, broken, broken_colour):
         total += OF_BROKEN
     if broken_colour > HARDLY:
         total += OF_BROKEN_COLOUR
+    total += OF_CHANGED * changed
     total += OF_BLOCK * min(broken, MOST_BROKEN) + OF_COLOUR_BLOCK * min(broken_colour, MOST_BROKEN)
     brighter = np.float64(two[BRIGHT]) - np.float64(one[BRIGHT])
     expected = 0.5 * (np.float64(one[ACROSS]) + np.float64(two[ACROSS]))

@@ -48,6 +48,12 @@ def codes_of(phases: NDArray[np.int64], size: Any) -> NDArray[np.int64]:
     return number[beside[:, :, 0], beside[:, :, 1]]
 
 
+def between_blocks(phases: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return (2,): the phases of which a piece begins with a block, a bit each, across and down."""
+    bits = np.uint64(1) << np.arange(len(phases), dtype=np.uint64)
+    return np.array([np.bitwise_or.reduce(bits[phases[:, 1 - axis] == 0], initial=np.uint64(0)) for axis in range(2)])
+
+
 def _numbers(phases: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers of the phases by row and column, -1 for others."""
     number = np.full((BLOCK, BLOCK), -1)

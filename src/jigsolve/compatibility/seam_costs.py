@@ -12,7 +12,7 @@ from .._access import prefetch
 from .._jit import inlined, kernel
 from .likeness_costs import Likeness, fetch_sheet, share_of_likeness, unlikeness, vagueness
 from .ramp_costs import Ramps, apart, fetch_ramp
-from .trace_costs import MASK, Traces, broken_between, fetch_keys, fetch_shares, misfit
+from .trace_costs import MASK, Traces, broken_between, changed_between, fetch_keys, fetch_shares, misfit
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -234,7 +234,8 @@ def seam_square(features, side, other):
     share, alike = share_of_likeness(features.likeness, side, other), 0.0
     if share > 0:
         broken, broken_colour = broken_between(brightness, side, other), broken_between(colour, side, other)
-        alike = unlikeness(features.likeness, side, other, square, broken, broken_colour)
+        changed = changed_between(colour, side, other)
+        alike = unlikeness(features.likeness, side, other, square, broken, broken_colour, changed)
         if features.likeness.vague[0] > 0 and len(colour.keys) > 0:
             alike += features.likeness.worth[0] * vagueness(colour.keys[side, MASK], colour.keys[other, MASK])
         alike *= share

@@ -21,6 +21,10 @@ NOTHING, DROPPED = 255, 254
 # What is in which column of `Traces.keys`.
 MASK, NUMBERS, FIRST, LEGIBLE = 0, 1, 2, 3
 KEYS_SIZE = 4 * 8
+# What is in which column of `Traces.edges`, which are half a cache line each: longer sides are known in part.
+LONGEST = 15
+LEGIBLE_EDGE = 2 * LONGEST
+EDGE = 32
 # Parts of a step in which a side's share of a coefficient is kept: in 8 bits whole steps are left out.
 PARTS, HALF, FOUR, ONE = np.int16(256), np.int16(128), np.int16(4), np.int16(1)
 SQUARED = 256
@@ -59,6 +63,11 @@ class Plane(NamedTuple):
     """(2,): the rows and columns of samples of a piece."""
     phases: NDArray[np.int64]
     """(n, 2): the possible phases: the row and the column of a block in which a corner lies."""
+    between: NDArray[np.uint64]
+    """(2,): the phases whose seams lie between blocks, a bit each: seams to the right or left, and down or up."""
+    edges: NDArray[np.int8]
+    """(sides, EDGE): of colour, its whole levels along the side, LONGEST of each kind and zeros behind them, and a bit
+    for each kind that is not clipped there in LEGIBLE_EDGE."""
     evidence: NDArray[np.float32]
     """(2, pieces, n): how many whole blocks of a piece are broken if it is of that phase, and how many there are."""
 
@@ -82,6 +91,8 @@ def no_plane() -> Plane:
         limits=np.zeros(2, np.int64),
         size=np.zeros(2, np.int64),
         phases=np.empty((0, 2), np.int64),
+        between=np.zeros(2, np.uint64),
+        edges=np.empty((0, EDGE), np.int8),
         evidence=np.empty((2, 0, 0), np.float32),
     )
 
@@ -144,12 +155,36 @@ def broken_between(plane, side, other):
     return 0.0 if least == np.inf else least
 
 
+@kernel
+def changed_between(plane, side, other):
+    """How many of the two colours change somewhere across a seam that cuts blocks of colour, if it surely does.
+
+    In flat pieces they hardly ever do: what changes from pixel to pixel is where blocks end.
+    """
+    keys, edges = plane.keys, plane.edges
+    if len(edges) == 0 or keys[side, MASK] & keys[other, MASK] & plane.between[side & 1] != 0:
+        return 0
+    changed = np.int64(edges[side, LEGIBLE_EDGE] & edges[other, LEGIBLE_EDGE])
+    differ = np.int64(0)
+    for channel in range(2):
+        differs = np.int8(0)
+        for index in range(LONGEST):
+            at = np.uint64(channel * LONGEST + index)
+            differs |= np.int8(edges[side, at] ^ edges[other, at])
+        differ |= np.int64(differs != 0) << channel
+    changed &= differ
+    return (changed & 1) + (changed >> 1)
+
+
 @inlined
 def fetch_keys(plane, side, other):
     """Ask for what is read first of two sides."""
     if len(plane.keys) > 0:
         prefetch(plane.keys, side, KEYS_SIZE)
         prefetch(plane.keys, other, KEYS_SIZE)
+    if len(plane.edges) > 0:
+        prefetch(plane.edges, side, EDGE)
+        prefetch(plane.edges, other, EDGE)
 
 
 @inlined

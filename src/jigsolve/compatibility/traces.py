@@ -23,8 +23,8 @@ from .._jit import inlined, kernel
 from ..images import Pixels
 from ..puzzle import Puzzle
 from .patterns import unlikely_patterns
-from .phases import A_BLOCK, codes_of, keep_likely, not_refuted, side_masks
-from .planes import FINE, Undoing, is_clipped, planes_of, undoing_of
+from .phases import A_BLOCK, between_blocks, codes_of, keep_likely, not_refuted, side_masks
+from .planes import BLUE, FINE, Undoing, clipped_within, is_clipped, planes_of, undoing_of
 from .seam_costs import Seams, seam_square
 from .trace_costs import (
     BLOCK,
@@ -33,9 +33,12 @@ from .trace_costs import (
     BROKEN_COLOUR,
     COEFFICIENTS,
     COLOUR_COEFFICIENTS,
+    EDGE,
     FIRST,
     HALF,
     LEGIBLE,
+    LEGIBLE_EDGE,
+    LONGEST,
     MASK,
     MISFIT,
     MOST_PLAUSIBLE,
@@ -276,7 +279,9 @@ def _gather(
     kept = LOWEST if undoing.halves else np.arange(COEFFICIENTS)
     along = min(MOST_BLOCKS // channels, max(height, width) // BLOCK)
     shares = np.zeros((rows.sum(), len(kept) * channels * along), dtype=np.int8)
-    plane = Plane(keys, shares, steps[kept], limits, np.array([height, width]), phases, evidence)
+    edges = np.zeros((4 * len(pieces) if undoing.halves else 0, EDGE), dtype=np.int8)
+    size = np.array([height, width])
+    plane = Plane(keys, shares, steps[kept], limits, size, phases, between_blocks(phases), edges, evidence)
     fill_shares(pieces, undoing, phases, codes, plausible, sound, COSINES, kept, plane)
     return plane
 
@@ -383,14 +388,38 @@ def find_phases(pieces, undoing, steps, limits, cosines, phases, plausible, soun
 
 
 @kernel
+def fill_edges(piece, planes, edges):
+    """Fill in the colours along the sides of a piece, in whole levels, and which of them are known."""
+    height, width = planes.shape[1:]
+    around = 4  # Pixels of which the samples along a side are blended.
+    bottom, right = 2 * height, 2 * width
+    lines = (planes[:, :, width - 1], planes[:, height - 1], planes[:, :, 0], planes[:, 0])
+    for direction in range(4):
+        line = lines[direction]
+        for channel in range(2):
+            for index in range(min(line.shape[1], LONGEST)):
+                level = min(max(np.rint(line[channel, index]), -128.0), 127.0)
+                edges[direction, channel * LONGEST + index] = np.int8(level)
+        top, left = bottom - around if direction == 1 else 0, right - around if direction == 0 else 0
+        end_y, end_x = around if direction == 3 else bottom, around if direction == 2 else right
+        clipped = clipped_within(piece, top, end_y, left, end_x)
+        legible = (1 if clipped == 0 else 0) | (2 if clipped & ~BLUE == 0 else 0)
+        edges[direction, LEGIBLE_EDGE] = np.int8(legible)
+
+
+@kernel
 def fill_shares(pieces, undoing, phases, codes, plausible, sound, cosines, kept, plane):
     """Fill in what the sides of each piece have of the blocks that they cut, in each plausible phase."""
     keys, shares, steps = plane.keys, plane.shares, plane.steps
     coefficients = np.empty((BLOCK, BLOCK))
     for piece in range(len(pieces)):
-        if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
+        if len(plane.edges) == 0 and keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:
             continue
         planes = planes_of(pieces[piece], undoing)
+        if len(plane.edges) > 0:
+            fill_edges(pieces[piece], planes, plane.edges[4 * piece : 4 * piece + 4])
+        if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
+            continue
         channels, height, width = planes.shape
         scale = pieces.shape[1] // height
         most = shares.shape[1] // len(kept) // channels
