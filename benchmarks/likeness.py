@@ -21,7 +21,7 @@ from jigsolve.compatibility import likeness_costs as costs
 from jigsolve.compatibility.candidates import learn
 from jigsolve.compatibility.seam_costs import Seams, square_of_lines
 from jigsolve.compatibility.seams import traced_seams
-from jigsolve.compatibility.trace_costs import broken_between
+from jigsolve.compatibility.trace_costs import broken_between, changed_between
 from jigsolve.parameters import SMALL_PUZZLE
 from jigsolve.threads import Threads
 
@@ -29,8 +29,11 @@ from jigsolve.threads import Threads
 ASKED, OTHERS = 300, 500
 # The weights of the terms, in the order of `terms_of`.
 BLOCK_WEIGHTS = ("OF_BROKEN", "OF_BLOCK", "OF_BROKEN_COLOUR", "OF_COLOUR_BLOCK")
-UNIT_WEIGHTS = ("OF_BRIGHT", "OF_STEP", "OF_ALONG", "OF_BLUE", "OF_RED", "OF_BUSY", "OF_BUSY_DOWN")
-WEIGHTS = {name: float(getattr(costs, name)) for name in ("OF_LINES", *BLOCK_WEIGHTS, *UNIT_WEIGHTS)}
+CHANGED_WEIGHTS = ("OF_CHANGED", "OF_CHANGED_BETWEEN")
+UNIT_WEIGHTS = ("OF_BRIGHT", "OF_STEP", "OF_ALONG", "OF_BUSY", "OF_BUSY_DOWN")
+LEVEL_WEIGHTS = ("OF_BESIDE", "OF_LEVEL", "OF_BLUE", "OF_RED")
+NAMES = ("OF_LINES", *BLOCK_WEIGHTS, *CHANGED_WEIGHTS, *UNIT_WEIGHTS, *LEVEL_WEIGHTS)
+WEIGHTS = {name: float(getattr(costs, name)) for name in NAMES}
 NEWTON_STEPS = 50
 
 
@@ -51,6 +54,7 @@ def compare(features, side, others, out):
         out[index, 0] = square
         out[index, 1] = broken_between(features.traces.brightness, side, other)
         out[index, 2] = broken_between(features.traces.colour, side, other)
+        out[index, 3] = changed_between(features.traces.colour, side, other)
 
 
 def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -62,18 +66,24 @@ def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[n
     one, two = (sheets[costs.sheet_of(sides)].astype(np.float64) for sides in (side, others))
     brighter = two[:, costs.BRIGHT] - one[costs.BRIGHT]
     step = brighter - 0.5 * (one[costs.ACROSS] + two[:, costs.ACROSS])
-    columns = [costs.ALONG, costs.BLUE, costs.RED, costs.BUSY, costs.BUSY_DOWN]
+    columns = [costs.ALONG, costs.BUSY, costs.BUSY_DOWN]
     differences = np.stack([brighter, step, *(two[:, columns] - one[columns]).T], axis=1)
     units = one[costs.UNITS : costs.UNITS + costs.COMPARED] * two[:, costs.UNITS : costs.UNITS + costs.COMPARED]
-    broken, broken_colour = said[:, 1], said[:, 2]
+    levels = [two[:, costs.BEGIN] - one[costs.END], brighter]
+    tints = [two[:, column] - one[column] for column in (costs.BLUE, costs.RED)]
+    differing = [costs.differs(level, costs.HALF_LEVEL) for level in levels]
+    differing += [costs.differs(tint, costs.HALF_TINT) for tint in tints]
+    broken, broken_colour, changed = said[:, 1], said[:, 2], said[:, 3]
     blocks = [
         broken > costs.HARDLY,
         np.minimum(broken, costs.MOST_BROKEN),
         broken_colour > costs.HARDLY,
         np.minimum(broken_colour, costs.MOST_BROKEN),
+        np.maximum(changed, 0),
+        np.minimum(changed, 0),
     ]
     off = np.sqrt(1 + np.minimum(differences**2 * units, costs.MOST_UNITS)) - 1
-    return np.concatenate([np.stack([np.sqrt(said[:, 0]), *blocks], axis=1), off], axis=1)
+    return np.concatenate([np.stack([np.sqrt(said[:, 0]), *blocks], axis=1), off, np.stack(differing, axis=1)], axis=1)
 
 
 def check_terms(
@@ -109,7 +119,7 @@ def questions_of(path: Path, threads: Threads) -> list[Question]:
             drawn = rng.permutation(np.flatnonzero(flat))[:OTHERS]
             drawn = drawn[(drawn != piece) & (drawn != true)]
             side, others = 4 * int(piece) + direction, 4 * np.concatenate([[true], drawn]) + direction + 2
-            said = np.empty((len(others), 3))
+            said = np.empty((len(others), 4))
             compare(seams, side, others, said)
             if not np.isfinite(said[0]).all():
                 continue

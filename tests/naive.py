@@ -95,7 +95,8 @@ def midline_cost(piece, other, direction, reach, dummy_weight, fair_a_pixel):
 def ramp(piece):
     """A piece of colours from 0 to 255 in five numbers, by least squares, and the variance of what these leave out.
 
-    Then that of its tints alone, and the shares of pixels whose brightness differs from the next across, and down.
+    Then that of its tints alone, the shares of pixels whose brightness differs from the next across, and down, and the
+    brightness of the four lines of pixels beside each side.
     """
     height, width = piece.shape[:2]
     y, x = np.mgrid[:height, :width]
@@ -109,7 +110,8 @@ def ramp(piece):
         left.append(np.var(values.ravel() - plane @ numbers))
     busy = [np.abs(np.diff(bright, axis=axis)) > 0.5 for axis in (1, 0)]
     shares = [differ.mean() if differ.size else 0.0 for differ in busy]
-    return [*found[0], found[1][0], found[2][0], sum(left), left[1] + left[2], *shares]
+    beside = [part.mean() for part in (bright[:, -4:], bright[-4:], bright[:, :4], bright[:4])]
+    return [*found[0], found[1][0], found[2][0], sum(left), left[1] + left[2], *shares, *beside]
 
 
 def block_rests(piece, other, direction, phase, steps):
@@ -506,15 +508,23 @@ def told(region, cells, free, weights, bounds):
     return messages, popularity
 
 
-def unlikeness(one, two, square, broken, broken_colour):
+def unlikeness(one, two, square, broken, broken_colour, changed):
     """How unlikely two flat pieces are, the second right of or below the first, by their sheets along that axis."""
     brighter = two[0] - one[0]
-    differences = [brighter, brighter - (one[1] + two[1]) / 2, *(two - one)[[2, 3, 4, 5, 6]]]
-    units = one[8:15] * two[8:15]
+    differences = [brighter, brighter - (one[1] + two[1]) / 2, *(two - one)[[2, 5, 6]]]
+    units = one[10:15] * two[10:15]
     off = np.sqrt(1 + np.minimum(np.square(differences) * units, 100)) - 1
-    total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.11, 0.06, 0.25, 0.25] @ off
+    total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.25, 0.25] @ off
     total += 4 * (broken > 0.15) + 3 * (broken_colour > 0.15) + 4 * min(broken, 3) + 4 * min(broken_colour, 3)
+    total += (4 if changed > 0 else 1.3) * changed
+    levels = np.square([two[8] - one[9], brighter, two[3] - one[3], two[4] - one[4]])
+    total += [4, 2, 1.75, 2.5] @ (levels / (np.array([0.81, 0.81, 1, 1]) + levels))
     return 10 + min(total, 30)
+
+
+def changed_colours(one, two):
+    """How many of two colours, (2, length) each, differ anywhere."""
+    return sum(any(a != b for a, b in zip(mine, other, strict=True)) for mine, other in zip(one, two, strict=True))
 
 
 def patterns(levels, phase):

@@ -11,7 +11,7 @@ from jigsolve.compatibility.likeness import find_units, learned_likeness, worth_
 from jigsolve.compatibility.likeness_costs import COLUMNS as COLUMNS_OF_SHEETS
 from jigsolve.compatibility.likeness_costs import COMPARED, FLAT, UNITS, Likeness, no_likeness, unlikeness, vagueness
 from jigsolve.compatibility.lists import _untraced, find_lists
-from jigsolve.compatibility.ramp_costs import ROUGHNESS
+from jigsolve.compatibility.ramp_costs import BESIDE, ROUGHNESS
 from jigsolve.compatibility.ramps import sum_up
 from jigsolve.compatibility.seams import traced_seams
 from jigsolve.compatibility.trace_costs import MASK
@@ -59,13 +59,13 @@ def test_what_makes_a_pair_unlikely_is_added_up_and_the_same_from_either_side(he
     rng = np.random.default_rng(2)
     for _ in range(300):
         one, two, direction = *rng.choice(PIECES, 2, replace=False), rng.integers(4)
-        square, broken, broken_colour = rng.exponential(300), *rng.choice([0.0, 0.1, 0.5, 2.0, np.inf], 2)
+        said = rng.exponential(300), *rng.choice([0.0, 0.1, 0.5, 2.0, np.inf], 2), rng.integers(-2, 3)
         side, other = 4 * one + direction, 4 * two + (direction ^ 2)
-        found = unlikeness(heaven.likeness, side, other, square, broken, broken_colour)
-        assert found == unlikeness(heaven.likeness, other, side, square, broken, broken_colour)
+        found = unlikeness(heaven.likeness, side, other, *said)
+        assert found == unlikeness(heaven.likeness, other, side, *said)
         first, second = (one, two) if direction < 2 else (two, one)
         sheets = heaven.likeness.sheets.reshape(PIECES, 2, -1)[:, direction % 2].astype(np.float64)
-        expected = naive.unlikeness(sheets[first], sheets[second], square, broken, broken_colour)
+        expected = naive.unlikeness(sheets[first], sheets[second], *said)
         assert found == pytest.approx(expected / 2, rel=1e-6)  # As a logarithm is worth a half.
 
 
@@ -74,6 +74,8 @@ def test_sheets_say_what_pieces_are_along_either_axis(heaven):
     for axis in range(2):
         np.testing.assert_allclose(sheets[:, axis, costs_module.ACROSS], summaries[:, 1 + axis], atol=1 / 256)
         np.testing.assert_allclose(sheets[:, axis, costs_module.ALONG], summaries[:, 2 - axis], atol=1 / 256)
+        for column, direction in ((costs_module.END, axis), (costs_module.BEGIN, axis + 2)):
+            np.testing.assert_allclose(sheets[:, axis, column], summaries[:, BESIDE + direction], atol=1 / 256)
     assert (sheets[..., FLAT] == 1).all()
     assert (sheets[..., UNITS : UNITS + COMPARED] > 0).all()
 

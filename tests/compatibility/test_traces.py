@@ -202,6 +202,56 @@ def test_seams_between_blocks_of_brightness_may_cut_blocks_of_colour(photo):
     assert all(trace_costs.broken_between(traces.brightness, *pair) == 0 for pair in pairs)
 
 
+def edges_of(puzzle):
+    """The colours along all sides, (sides, 2, length), in whole levels."""
+    undoing = planes.Undoing(planes.undoing_of(28), np.ascontiguousarray(planes.undoing_of(28).T))
+    samples = [np.rint(planes.planes_of(piece, undoing)) for piece in puzzle.pieces]
+    return [side for one in samples for side in (one[:, :, -1], one[:, -1], one[:, :, 0], one[:, 0])]
+
+
+def test_colours_that_change_across_a_seam_count_as_its_kind_says():
+    puzzle = Puzzle.from_array(compressed_colours(8, 8, flat=4), 28)
+    plane, edges = find_traces(puzzle).colour, edges_of(puzzle)
+    masks, rng, found = plane.keys[:, 0], np.random.default_rng(1), []
+    for one, two, direction in rng.integers((64, 64, 4), size=(2000, 3)):
+        side, other = 4 * one + direction, 4 * two + (direction ^ 2)
+        common = [phase for bit, phase in enumerate(plane.phases) if masks[side] & masks[other] & np.uint64(1 << bit)]
+        kinds = {bool(phase[1 - direction % 2] == 0) for phase in common}
+        changed = naive.changed_colours(edges[side], edges[other])
+        expected = 0 if len(kinds) == 2 else -changed if kinds == {True} else changed
+        found.append(trace_costs.changed_between(plane, side, other))
+        assert found[-1] == expected == trace_costs.changed_between(plane, other, side)
+    assert set(found) == {-2, -1, 0, 1, 2}
+
+
+def test_within_blocks_of_flat_colours_hardly_any_change():
+    puzzle = Puzzle.from_array(compressed_colours(12, 12, flat=6), 28)
+    plane = find_traces(puzzle).colour
+    flat = [(side, other) for side, other in neighbours(puzzle) if other // 4 < 12 * 6]
+    changed = np.array([trace_costs.changed_between(plane, *pair) for pair in flat])
+    between = [plane.keys[a, 0] & plane.keys[b, 0] & ~plane.between[a % 2] == 0 for a, b in flat]
+    assert np.mean(changed[between] < 0) > 0.2
+    assert np.mean(changed > 0) < 0.05
+
+
+def test_clipped_colours_do_not_change():
+    pixels = compressed_colours(8, 8, flat=4)
+    plane = find_traces(Puzzle.from_array(pixels, 28)).colour
+    assert (plane.edges[:, trace_costs.LEGIBLE_EDGE] == 3).all()
+    clipped = pixels.copy()
+    clipped[0::28] = 255  # The first line of every piece.
+    edges = np.zeros((4, trace_costs.EDGE), dtype=np.int8)
+    undoing = planes.Undoing(planes.undoing_of(28), np.ascontiguousarray(planes.undoing_of(28).T))
+    piece = Puzzle.from_array(clipped, 28).pieces[9]
+    module.fill_edges(piece, planes.planes_of(piece, undoing), edges)
+    assert edges[:, trace_costs.LEGIBLE_EDGE].tolist() == [0, 3, 0, 0]
+    piece = piece.copy()
+    piece[..., :2] = 100
+    # If only blue is clipped, enough is known of how red it is.
+    module.fill_edges(piece, planes.planes_of(piece, undoing), edges)
+    assert edges[:, trace_costs.LEGIBLE_EDGE].tolist() == [2, 3, 2, 2]
+
+
 def test_colours_that_were_kept_at_full_size_have_no_blocks_of_their_own(photo):
     traces = coloured(photo, subsampling="4:4:4")[2]
     assert len(traces.brightness.keys) > 0

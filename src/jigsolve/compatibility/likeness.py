@@ -18,12 +18,14 @@ from .costs import Features
 from .likeness_costs import (
     ACROSS,
     ALONG,
+    BEGIN,
     BLUE,
     BRIGHT,
     BUSY,
     BUSY_DOWN,
     COLUMNS,
     COMPARED,
+    END,
     FLAT,
     RED,
     UNITS,
@@ -31,7 +33,7 @@ from .likeness_costs import (
     no_likeness,
 )
 from .lists import insert
-from .ramp_costs import BUSY_ACROSS, ROUGHNESS, TINTS_ROUGHNESS
+from .ramp_costs import BESIDE, BUSY_ACROSS, ROUGHNESS, TINTS_ROUGHNESS
 from .ramp_costs import BUSY_DOWN as SHARE_DOWN
 from .seam_costs import Seams
 
@@ -132,6 +134,8 @@ def _describe(
     sheet[:, BUSY] = _rounded(np.log(summaries[:, BUSY_ACROSS] + IDLE))
     sheet[:, BUSY_DOWN] = _rounded(np.log(summaries[:, SHARE_DOWN] + IDLE))
     sheet[:, FLAT] = flatness
+    sheet[:, BEGIN] = _rounded(summaries[:, BESIDE + axis + 2])
+    sheet[:, END] = _rounded(summaries[:, BESIDE + axis])
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,7 +146,7 @@ def _differences(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArr
     """Return by what neighbours differ, in the order of units: (pairs, COMPARED)."""
     brighter = there[:, BRIGHT] - here[:, BRIGHT]
     step = brighter - 0.5 * (here[:, ACROSS] + there[:, ACROSS])
-    others = (there - here)[:, [ALONG, BLUE, RED, BUSY, BUSY_DOWN]]
+    others = (there - here)[:, [ALONG, BUSY, BUSY_DOWN]]
     return np.concatenate([np.stack([brighter, step], axis=1), others], axis=1)
 
 

@@ -12,10 +12,11 @@ from .._access import prefetch
 from .._jit import inlined, kernel
 
 # What is in which column of `Likeness.sheets`: numbers that sum a piece up, as in `ramps`, but by how they change
-# across the seam and along it; how much of it changes from pixel to pixel, as logarithms; how flat it is, 0 to 1; and
-# from UNITS on, in what units these differ among neighbours.
-BRIGHT, ACROSS, ALONG, BLUE, RED, BUSY, BUSY_DOWN, FLAT, UNITS = range(9)
-COMPARED = 7
+# across the seam and along it; how much of it changes from pixel to pixel, as logarithms; how flat it is, 0 to 1; how
+# bright it is where it begins and where it ends; and from UNITS on, in what units some of these differ among
+# neighbours.
+BRIGHT, ACROSS, ALONG, BLUE, RED, BUSY, BUSY_DOWN, FLAT, BEGIN, END, UNITS = range(11)
+COMPARED = 5
 COLUMNS = 16
 # How much less likely a pair is, in natural logarithms: for the root of what its lines say, for blocks of brightness
 # and of colour being broken at all and for each, and for each unit by which numbers differ. These were fitted to
@@ -23,9 +24,14 @@ COLUMNS = 16
 OF_LINES = 0.18
 OF_BROKEN, OF_BLOCK = 4.0, 4.0
 OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 3.0, 4.0
-# The same for each colour that changes somewhere across a seam that cuts its blocks.
-OF_CHANGED = 4.0
-OF_BRIGHT, OF_STEP, OF_BLUE, OF_RED, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.11, 0.06, 0.47, 0.25, 0.25
+OF_BRIGHT, OF_STEP, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.47, 0.25, 0.25
+# The same for each colour that changes somewhere across a seam that cuts its blocks; and how much more likely a pair is
+# for each that does between blocks.
+OF_CHANGED, OF_CHANGED_BETWEEN = 4.0, 1.3
+# The same at most for differing in brightness beside the seam, in that of whole pieces, and in their two tints; and the
+# squared levels of brightness and of tints at which it is half of that.
+OF_BESIDE, OF_LEVEL, OF_BLUE, OF_RED = 4.0, 2.0, 1.75, 2.5
+HALF_LEVEL, HALF_TINT = 0.81, 1.0
 # How much of a block is broken in whole ones at most; how many broken blocks count; and squared units that do.
 HARDLY = 0.15
 MOST_BROKEN = 3.0
@@ -85,6 +91,13 @@ def off(difference, one, two, index):
 
 
 @inlined
+def differs(difference, half):
+    """By how much two levels differ, from 0 to 1, which is half where the square of it is."""
+    square = difference * difference
+    return square / (square + half)
+
+
+@inlined
 def number_of_bits(mask):
     """How many bits are set."""
     count = 0
@@ -105,7 +118,8 @@ def vagueness(mask, other):
 def unlikeness(likeness, side, other, square, broken, broken_colour, changed):
     """What two sides of flat pieces cost: what makes it unlikely that they are neighbours, added up.
 
-    `square` is what their lines say, so many blocks are broken between them, and so many colours change within blocks.
+    `square` is what their lines say, and so many blocks are broken between them; `changed` is how many colours change
+    within blocks, or less how many do between blocks.
     """
     first, second = (side, other) if side & 2 == 0 else (other, side)
     one, two = likeness.sheets[sheet_of(first)], likeness.sheets[sheet_of(second)]
@@ -114,15 +128,17 @@ def unlikeness(likeness, side, other, square, broken, broken_colour, changed):
         total += OF_BROKEN
     if broken_colour > HARDLY:
         total += OF_BROKEN_COLOUR
-    total += OF_CHANGED * changed
     total += OF_BLOCK * min(broken, MOST_BROKEN) + OF_COLOUR_BLOCK * min(broken_colour, MOST_BROKEN)
+    total += (OF_CHANGED if changed > 0 else OF_CHANGED_BETWEEN) * changed
     brighter = np.float64(two[BRIGHT]) - np.float64(one[BRIGHT])
     expected = 0.5 * (np.float64(one[ACROSS]) + np.float64(two[ACROSS]))
     total += OF_BRIGHT * off(brighter, one, two, 0)
     total += OF_STEP * off(brighter - expected, one, two, 1)
     total += OF_ALONG * off(np.float64(two[ALONG]) - np.float64(one[ALONG]), one, two, 2)
-    total += OF_BLUE * off(np.float64(two[BLUE]) - np.float64(one[BLUE]), one, two, 3)
-    total += OF_RED * off(np.float64(two[RED]) - np.float64(one[RED]), one, two, 4)
-    total += OF_BUSY * off(np.float64(two[BUSY]) - np.float64(one[BUSY]), one, two, 5)
-    total += OF_BUSY_DOWN * off(np.float64(two[BUSY_DOWN]) - np.float64(one[BUSY_DOWN]), one, two, 6)
+    total += OF_BUSY * off(np.float64(two[BUSY]) - np.float64(one[BUSY]), one, two, 3)
+    total += OF_BUSY_DOWN * off(np.float64(two[BUSY_DOWN]) - np.float64(one[BUSY_DOWN]), one, two, 4)
+    total += OF_BESIDE * differs(np.float64(two[BEGIN]) - np.float64(one[END]), HALF_LEVEL)
+    total += OF_LEVEL * differs(brighter, HALF_LEVEL)
+    total += OF_BLUE * differs(np.float64(two[BLUE]) - np.float64(one[BLUE]), HALF_TINT)
+    total += OF_RED * differs(np.float64(two[RED]) - np.float64(one[RED]), HALF_TINT)
     return likeness.worth[0] * (LEAST + min(total, MOST))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._jit import inlined, kernel
 from ..puzzle import Puzzle
 from .ramp_costs import (
+    BESIDE,
     BUSY_ACROSS,
     BUSY_DOWN,
     FLATNESS,
@@ -50,6 +51,8 @@ WORTH = 250.0
 MOST = 3000.0
 # Levels of brightness by which neighbouring pixels differ at least to be counted.
 VISIBLE = 0.5
+# How many pixels deep what lies beside a side is: half a block of JPEG.
+DEEP = 4
 # Variates are rounded to such parts, so that every machine computes the same.
 PARTS = 16
 
@@ -148,8 +151,10 @@ def fill_summaries(pieces, scale, summaries):
     # The variances of the places of pixels, and at least those of two: a piece of one line has no slope.
     down, across = max(height * height - 1, 1) / 12, max(width * width - 1, 1) / 12
     totals, above = np.empty((3, 4)), np.empty(width)
+    deep_x, deep_y = min(DEEP, width), min(DEEP, height)
     for piece in range(count):
         totals[:] = 0
+        summaries[piece, BESIDE : BESIDE + 4] = 0
         differ_across = differ_down = 0
         for y in range(height):
             before = 0.0
@@ -161,6 +166,10 @@ def fill_summaries(pieces, scale, summaries):
                 differ_across += x > 0 and abs(bright - before) > VISIBLE
                 differ_down += y > 0 and abs(bright - above[x]) > VISIBLE
                 before = above[x] = bright
+                summaries[piece, BESIDE] += bright if x >= width - deep_x else 0.0
+                summaries[piece, BESIDE + 1] += bright if y >= height - deep_y else 0.0
+                summaries[piece, BESIDE + 2] += bright if x < deep_x else 0.0
+                summaries[piece, BESIDE + 3] += bright if y < deep_y else 0.0
                 for index in range(3):
                     value = bright if index == 0 else 0.564 * (blue - bright) if index == 1 else 0.713 * (red - bright)
                     totals[index, 0] += value
@@ -185,3 +194,5 @@ def fill_summaries(pieces, scale, summaries):
         summaries[piece, ROUGHNESS], summaries[piece, TINTS_ROUGHNESS] = rough, tints_rough
         summaries[piece, BUSY_ACROSS] = differ_across / max(height * (width - 1), 1)
         summaries[piece, BUSY_DOWN] = differ_down / max(width * (height - 1), 1)
+        for direction in range(4):
+            summaries[piece, BESIDE + direction] /= height * deep_x if direction % 2 == 0 else width * deep_y

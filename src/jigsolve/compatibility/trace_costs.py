@@ -157,23 +157,25 @@ def broken_between(plane, side, other):
 
 @kernel
 def changed_between(plane, side, other):
-    """How many of the two colours change somewhere across a seam that cuts blocks of colour, if it surely does.
+    """How many of the two colours change somewhere across a seam that cuts their blocks, less how many do between.
 
-    In flat pieces they hardly ever do: what changes from pixel to pixel is where blocks end.
+    In flat pieces they hardly ever change but where blocks end. If the seam may be of either kind none do.
     """
     keys, edges = plane.keys, plane.edges
-    if len(edges) == 0 or keys[side, MASK] & keys[other, MASK] & plane.between[side & 1] != 0:
+    if len(edges) == 0:
         return 0
-    changed = np.int64(edges[side, LEGIBLE_EDGE] & edges[other, LEGIBLE_EDGE])
-    differ = np.int64(0)
+    common, between = keys[side, MASK] & keys[other, MASK], plane.between[side & 1]
+    if common & between != 0 and common & ~between != 0:
+        return 0
+    legible = np.int64(edges[side, LEGIBLE_EDGE] & edges[other, LEGIBLE_EDGE])
+    changed = np.int64(0)
     for channel in range(2):
-        differs = np.int8(0)
+        differ = np.int8(0)
         for index in range(LONGEST):
             at = np.uint64(channel * LONGEST + index)
-            differs |= np.int8(edges[side, at] ^ edges[other, at])
-        differ |= np.int64(differs != 0) << channel
-    changed &= differ
-    return (changed & 1) + (changed >> 1)
+            differ |= np.int8(edges[side, at] ^ edges[other, at])
+        changed += np.int64(differ != 0) & legible >> channel & 1
+    return changed if common & between == 0 else -changed
 
 
 @inlined

@@ -61,6 +61,8 @@ NEAR = 0.9
 # Steps that are looked for, as smaller ones say nothing; and what is taken for a frequency that is zero everywhere: not
 # the largest, as shares are kept in 256 parts of it.
 LEAST_STEP, LARGEST_STEP, UNUSED_STEP = 3, 255, 64
+# Lines of pixels of which the samples of colour along a side are blended.
+AROUND = 4
 # Blocks along a side that are looked at.
 MOST_BLOCKS = 8
 # Below this share a piece is taken to be whole in spite of clipped colours.
@@ -389,10 +391,11 @@ def find_phases(pieces, undoing, steps, limits, cosines, phases, plausible, soun
 
 @kernel
 def fill_edges(piece, planes, edges):
-    """Fill in the colours along the sides of a piece, in whole levels, and which of them are known."""
+    """Fill in the colours along the sides of a piece, in whole levels, and which of them are known, if it has room."""
+    if len(edges) == 0:
+        return
     height, width = planes.shape[1:]
-    around = 4  # Pixels of which the samples along a side are blended.
-    bottom, right = 2 * height, 2 * width
+    bottom, right = piece.shape[:2]
     lines = (planes[:, :, width - 1], planes[:, height - 1], planes[:, :, 0], planes[:, 0])
     for direction in range(4):
         line = lines[direction]
@@ -400,8 +403,8 @@ def fill_edges(piece, planes, edges):
             for index in range(min(line.shape[1], LONGEST)):
                 level = min(max(np.rint(line[channel, index]), -128.0), 127.0)
                 edges[direction, channel * LONGEST + index] = np.int8(level)
-        top, left = bottom - around if direction == 1 else 0, right - around if direction == 0 else 0
-        end_y, end_x = around if direction == 3 else bottom, around if direction == 2 else right
+        top, left = bottom - AROUND if direction == 1 else 0, right - AROUND if direction == 0 else 0
+        end_y, end_x = AROUND if direction == 3 else bottom, AROUND if direction == 2 else right
         clipped = clipped_within(piece, top, end_y, left, end_x)
         legible = (1 if clipped == 0 else 0) | (2 if clipped & ~BLUE == 0 else 0)
         edges[direction, LEGIBLE_EDGE] = np.int8(legible)
@@ -413,11 +416,8 @@ def fill_shares(pieces, undoing, phases, codes, plausible, sound, cosines, kept,
     keys, shares, steps = plane.keys, plane.shares, plane.steps
     coefficients = np.empty((BLOCK, BLOCK))
     for piece in range(len(pieces)):
-        if len(plane.edges) == 0 and keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:
-            continue
         planes = planes_of(pieces[piece], undoing)
-        if len(plane.edges) > 0:
-            fill_edges(pieces[piece], planes, plane.edges[4 * piece : 4 * piece + 4])
+        fill_edges(pieces[piece], planes, plane.edges[4 * piece : 4 * piece + 4])
         if keys[4 * piece, FIRST] == keys[4 * piece + 1, FIRST]:  # There are too many.
             continue
         channels, height, width = planes.shape
