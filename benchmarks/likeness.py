@@ -31,8 +31,7 @@ ASKED, OTHERS = 300, 500
 BLOCK_WEIGHTS = ("OF_BROKEN", "OF_BLOCK", "OF_BROKEN_COLOUR", "OF_COLOUR_BLOCK")
 CHANGED_WEIGHTS = ("OF_CHANGED", "OF_CHANGED_BETWEEN")
 UNIT_WEIGHTS = ("OF_BRIGHT", "OF_STEP", "OF_ALONG", "OF_BUSY", "OF_BUSY_DOWN")
-LEVEL_WEIGHTS = ("OF_BESIDE", "OF_LEVEL", "OF_BLUE", "OF_RED")
-NAMES = ("OF_LINES", *BLOCK_WEIGHTS, *CHANGED_WEIGHTS, *UNIT_WEIGHTS, *LEVEL_WEIGHTS)
+NAMES = ("OF_LINES", *BLOCK_WEIGHTS, *CHANGED_WEIGHTS, *UNIT_WEIGHTS, "OF_BESIDE")
 WEIGHTS = {name: float(getattr(costs, name)) for name in NAMES}
 NEWTON_STEPS = 50
 
@@ -69,10 +68,7 @@ def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[n
     columns = [costs.ALONG, costs.BUSY, costs.BUSY_DOWN]
     differences = np.stack([brighter, step, *(two[:, columns] - one[columns]).T], axis=1)
     units = one[costs.UNITS : costs.UNITS + costs.COMPARED] * two[:, costs.UNITS : costs.UNITS + costs.COMPARED]
-    levels = [two[:, costs.BEGIN] - one[costs.END], brighter]
-    tints = [two[:, column] - one[column] for column in (costs.BLUE, costs.RED)]
-    differing = [costs.differs(level, costs.HALF_LEVEL) for level in levels]
-    differing += [costs.differs(tint, costs.HALF_TINT) for tint in tints]
+    beside = costs.differs(two[:, costs.BEGIN] - one[costs.END], costs.HALF_LEVEL)
     broken, broken_colour, changed = said[:, 1], said[:, 2], said[:, 3]
     blocks = [
         broken > costs.HARDLY,
@@ -83,7 +79,7 @@ def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[n
         np.minimum(changed, 0),
     ]
     off = np.sqrt(1 + np.minimum(differences**2 * units, costs.MOST_UNITS)) - 1
-    return np.concatenate([np.stack([np.sqrt(said[:, 0]), *blocks], axis=1), off, np.stack(differing, axis=1)], axis=1)
+    return np.concatenate([np.stack([np.sqrt(said[:, 0]), *blocks], axis=1), off, beside[:, np.newaxis]], axis=1)
 
 
 def check_terms(

@@ -96,7 +96,7 @@ def ramp(piece):
     """A piece of colours from 0 to 255 in five numbers, by least squares, and the variance of what these leave out.
 
     Then that of its tints alone, the shares of pixels whose brightness differs from the next across, and down, and the
-    brightness of the four lines of pixels beside each side.
+    brightness of the four lines of pixels beside each side, continued by the slope up to the side.
     """
     height, width = piece.shape[:2]
     y, x = np.mgrid[:height, :width]
@@ -111,7 +111,9 @@ def ramp(piece):
     busy = [np.abs(np.diff(bright, axis=axis)) > 0.5 for axis in (1, 0)]
     shares = [differ.mean() if differ.size else 0.0 for differ in busy]
     beside = [part.mean() for part in (bright[:, -4:], bright[-4:], bright[:, :4], bright[:4])]
-    return [*found[0], found[1][0], found[2][0], sum(left), left[1] + left[2], *shares, *beside]
+    slopes = found[0][1] * min(4, width) / width / 2, found[0][2] * min(4, height) / height / 2
+    ends = beside + np.array([*slopes, -slopes[0], -slopes[1]])
+    return [*found[0], found[1][0], found[2][0], sum(left), left[1] + left[2], *shares, *ends]
 
 
 def block_rests(piece, other, direction, phase, steps):
@@ -511,14 +513,13 @@ def told(region, cells, free, weights, bounds):
 def unlikeness(one, two, square, broken, broken_colour, changed):
     """How unlikely two flat pieces are, the second right of or below the first, by their sheets along that axis."""
     brighter = two[0] - one[0]
-    differences = [brighter, brighter - (one[1] + two[1]) / 2, *(two - one)[[2, 5, 6]]]
-    units = one[10:15] * two[10:15]
+    differences = [brighter, brighter - (one[1] + two[1]) / 2, *(two - one)[[2, 3, 4]]]
+    units = one[8:13] * two[8:13]
     off = np.sqrt(1 + np.minimum(np.square(differences) * units, 100)) - 1
-    total = 0.18 * np.sqrt(square) + [0.48, 0.8, 0.47, 0.25, 0.25] @ off
+    total = 0.18 * np.sqrt(square) + [0.48, 0.5, 0.47, 0.25, 0.25] @ off
     total += 4 * (broken > 0.15) + 3 * (broken_colour > 0.15) + 4 * min(broken, 3) + 4 * min(broken_colour, 3)
-    total += (4 if changed > 0 else 1.3) * changed
-    levels = np.square([two[8] - one[9], brighter, two[3] - one[3], two[4] - one[4]])
-    total += [4, 2, 1.75, 2.5] @ (levels / (np.array([0.81, 0.81, 1, 1]) + levels))
+    total += (4 if changed > 0 else 1) * changed
+    total += 3 * (two[6] - one[7]) ** 2 / ((two[6] - one[7]) ** 2 + 0.81)
     return 10 + min(total, 30)
 
 

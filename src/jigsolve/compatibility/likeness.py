@@ -19,7 +19,6 @@ from .likeness_costs import (
     ACROSS,
     ALONG,
     BEGIN,
-    BLUE,
     BRIGHT,
     BUSY,
     BUSY_DOWN,
@@ -27,7 +26,6 @@ from .likeness_costs import (
     COMPARED,
     END,
     FLAT,
-    RED,
     UNITS,
     Likeness,
     no_likeness,
@@ -129,8 +127,6 @@ def _describe(
     sheet[:, BRIGHT] = _rounded(summaries[:, 0])
     sheet[:, ACROSS] = _rounded(summaries[:, 1 + axis])
     sheet[:, ALONG] = _rounded(summaries[:, 2 - axis])
-    sheet[:, BLUE] = _rounded(summaries[:, 3])
-    sheet[:, RED] = _rounded(summaries[:, 4])
     sheet[:, BUSY] = _rounded(np.log(summaries[:, BUSY_ACROSS] + IDLE))
     sheet[:, BUSY_DOWN] = _rounded(np.log(summaries[:, SHARE_DOWN] + IDLE))
     sheet[:, FLAT] = flatness

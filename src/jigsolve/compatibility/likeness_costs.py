@@ -15,7 +15,7 @@ from .._jit import inlined, kernel
 # across the seam and along it; how much of it changes from pixel to pixel, as logarithms; how flat it is, 0 to 1; how
 # bright it is where it begins and where it ends; and from UNITS on, in what units some of these differ among
 # neighbours.
-BRIGHT, ACROSS, ALONG, BLUE, RED, BUSY, BUSY_DOWN, FLAT, BEGIN, END, UNITS = range(11)
+BRIGHT, ACROSS, ALONG, BUSY, BUSY_DOWN, FLAT, BEGIN, END, UNITS = range(9)
 COMPARED = 5
 COLUMNS = 16
 # How much less likely a pair is, in natural logarithms: for the root of what its lines say, for blocks of brightness
@@ -24,14 +24,12 @@ COLUMNS = 16
 OF_LINES = 0.18
 OF_BROKEN, OF_BLOCK = 4.0, 4.0
 OF_BROKEN_COLOUR, OF_COLOUR_BLOCK = 3.0, 4.0
-OF_BRIGHT, OF_STEP, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.8, 0.47, 0.25, 0.25
+OF_BRIGHT, OF_STEP, OF_ALONG, OF_BUSY, OF_BUSY_DOWN = 0.48, 0.5, 0.47, 0.25, 0.25
 # The same for each colour that changes somewhere across a seam that cuts its blocks; and how much more likely a pair is
 # for each that does between blocks.
-OF_CHANGED, OF_CHANGED_BETWEEN = 4.0, 1.3
-# The same at most for differing in brightness beside the seam, in that of whole pieces, and in their two tints; and the
-# squared levels of brightness and of tints at which it is half of that.
-OF_BESIDE, OF_LEVEL, OF_BLUE, OF_RED = 4.0, 2.0, 1.75, 2.5
-HALF_LEVEL, HALF_TINT = 0.81, 1.0
+OF_CHANGED, OF_CHANGED_BETWEEN = 4.0, 1.0
+# The same at most for differing in brightness at the seam, and the squared levels at which it is half of that.
+OF_BESIDE, HALF_LEVEL = 3.0, 0.81
 # How much of a block is broken in whole ones at most; how many broken blocks count; and squared units that do.
 HARDLY = 0.15
 MOST_BROKEN = 3.0
@@ -138,7 +136,4 @@ def unlikeness(likeness, side, other, square, broken, broken_colour, changed):
     total += OF_BUSY * off(np.float64(two[BUSY]) - np.float64(one[BUSY]), one, two, 3)
     total += OF_BUSY_DOWN * off(np.float64(two[BUSY_DOWN]) - np.float64(one[BUSY_DOWN]), one, two, 4)
     total += OF_BESIDE * differs(np.float64(two[BEGIN]) - np.float64(one[END]), HALF_LEVEL)
-    total += OF_LEVEL * differs(brighter, HALF_LEVEL)
-    total += OF_BLUE * differs(np.float64(two[BLUE]) - np.float64(one[BLUE]), HALF_TINT)
-    total += OF_RED * differs(np.float64(two[RED]) - np.float64(one[RED]), HALF_TINT)
     return likeness.worth[0] * (LEAST + min(total, MOST))

@@ -14,7 +14,8 @@ from .._jit import inlined
 # Numbers that sum a piece up: its brightness, by how much that changes across it and down it, and its two tints.
 NUMBERS = 5
 # What is in which column of `Ramps.summaries` behind them: how rough the piece is, and its tints alone; the shares of
-# its pixels that differ from the next one across, and down; and from BESIDE on how bright it is beside each side.
+# its pixels that differ from the next one across, and down; and from BESIDE on how bright it is at each side,
+# told from what lies beside it.
 ROUGHNESS, TINTS_ROUGHNESS, BUSY_ACROSS, BUSY_DOWN, BESIDE = range(NUMBERS, NUMBERS + 5)
 SUMMARY = BESIDE + 4
 # What is in which column of `Ramps.variates` behind what is compared: how much that counts; and how many there are,

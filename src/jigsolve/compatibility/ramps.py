@@ -195,4 +195,7 @@ def fill_summaries(pieces, scale, summaries):
         summaries[piece, BUSY_ACROSS] = differ_across / max(height * (width - 1), 1)
         summaries[piece, BUSY_DOWN] = differ_down / max(width * (height - 1), 1)
         for direction in range(4):
-            summaries[piece, BESIDE + direction] /= height * deep_x if direction % 2 == 0 else width * deep_y
+            lines, length, deep = (height, width, deep_x) if direction % 2 == 0 else (width, height, deep_y)
+            onwards = 0.5 * deep / length * summaries[piece, 1 + direction % 2]
+            beside = summaries[piece, BESIDE + direction] / (lines * deep)
+            summaries[piece, BESIDE + direction] = beside + (onwards if direction < 2 else -onwards)
