@@ -31,6 +31,8 @@ from .trace_costs import (
 
 # How many blocks more must be broken before a phase is out of the question, and which share may be in the best one.
 CLEAR = 0.75
+# The same of a piece that is in no group, whose patterns alone are wrong more often.
+CLEAR_ALONE = 1.25
 MOSTLY_WHOLE = 0.25
 # How many when pieces are told by themselves, patterns included: so many that it is nearly never wrong.
 BEYOND_DOUBT = 2.0
@@ -160,7 +162,7 @@ def find_links(plane, partners, links):
 
 
 @inlined
-def not_refuted(broken, blocks):
+def not_refuted(broken, blocks, clear):
     """The phases in which few blocks more are broken than in the best, none if that is not mostly whole; its share."""
     least, share = np.inf, 1.0
     for index in range(len(broken)):
@@ -169,7 +171,7 @@ def not_refuted(broken, blocks):
     mask = np.uint64(0)
     if share <= MOSTLY_WHOLE:
         for index in range(len(broken)):
-            if broken[index] < least + CLEAR:
+            if broken[index] < least + clear:
                 mask |= np.uint64(1) << np.uint64(index)
     return mask, share
 
@@ -240,10 +242,13 @@ def narrow(plane, number, groups, totals, least, plausible):
     A group is none if no phase is about as good for it as the best of each piece is for that.
     """
     count, phases = totals.shape[1], totals.shape[2]
-    masks = np.zeros(count, np.uint64)
+    masks, sizes = np.zeros(count, np.uint64), np.zeros(count, np.int64)
+    for piece in range(len(groups.of)):
+        sizes[groups.of[piece]] += 1
     for group in range(count):
+        clear = CLEAR if sizes[group] > 1 else CLEAR_ALONE
         if totals[0, group].min() < least[group] + CLEAR:
-            masks[group] = not_refuted(totals[0, group], totals[1, group])[0]
+            masks[group] = not_refuted(totals[0, group], totals[1, group], clear)[0]
     for piece in range(len(groups.of)):
         mask = np.uint64(0)
         for index in range(phases):

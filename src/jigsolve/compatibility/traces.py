@@ -23,7 +23,7 @@ from .._jit import inlined, kernel
 from ..images import Pixels
 from ..puzzle import Puzzle
 from .patterns import unlikely_patterns
-from .phases import A_BLOCK, between_blocks, codes_of, keep_likely, not_refuted, side_masks
+from .phases import A_BLOCK, CLEAR, between_blocks, codes_of, keep_likely, not_refuted, side_masks
 from .planes import BLUE, FINE, Undoing, clipped_within, is_clipped, planes_of, undoing_of
 from .seam_costs import Seams, seam_square
 from .trace_costs import (
@@ -378,8 +378,8 @@ def find_phases(pieces, undoing, steps, limits, cosines, phases, plausible, soun
                         blocks[:kinds, index] += 1
         evidence[0, piece] += broken[1]
         evidence[1, piece] += blocks[1]
-        of_all, share = not_refuted(broken[0], blocks[0])
-        of_clean, _ = not_refuted(broken[1], blocks[1])
+        of_all, share = not_refuted(broken[0], blocks[0], CLEAR)
+        of_clean, _ = not_refuted(broken[1], blocks[1], CLEAR)
         sound[piece] = share < SOUND and scale == 1
         mask = plausible[piece]
         if mask & of_clean != 0:
