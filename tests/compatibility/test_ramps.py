@@ -70,7 +70,7 @@ def test_depth_grey_and_transparency_are_as_a_viewer_sees_them():
     np.testing.assert_allclose(of["opaque"], of["colour"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(of["grey"], of["as colour"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(of["grey and opaque"], of["grey"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(of["nothing"], np.tile([255.0, *8 * [0]], (4, 1)), atol=1e-9)
+    np.testing.assert_allclose(of["nothing"], np.tile([255.0, *8 * [0], *4 * [255]], (4, 1)), atol=1e-9)
 
 
 def test_the_rougher_a_piece_the_less_flat_it_is_and_neither_texture_nor_one_colour_is_flat_at_all():

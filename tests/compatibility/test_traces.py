@@ -221,17 +221,19 @@ def test_colours_that_change_across_a_seam_count_as_its_kind_says():
         expected = 0 if len(kinds) == 2 else -changed if kinds == {True} else changed
         found.append(trace_costs.changed_between(plane, side, other))
         assert found[-1] == expected == trace_costs.changed_between(plane, other, side)
-    assert set(found) == {-2, -1, 0, 1, 2}
+    assert set(found) >= {-2, 0, 1, 2}
 
 
 def test_within_blocks_of_flat_colours_hardly_any_change():
     puzzle = Puzzle.from_array(compressed_colours(12, 12, flat=6), 28)
-    plane = find_traces(puzzle).colour
-    flat = [(side, other) for side, other in neighbours(puzzle) if other // 4 < 12 * 6]
-    changed = np.array([trace_costs.changed_between(plane, *pair) for pair in flat])
-    between = [plane.keys[a, 0] & plane.keys[b, 0] & ~plane.between[a % 2] == 0 for a, b in flat]
-    assert np.mean(changed[between] < 0) > 0.2
-    assert np.mean(changed > 0) < 0.05
+    plane, flat, rng = find_traces(puzzle).colour, 12 * 6, np.random.default_rng(1)
+    true = [(side, other) for side, other in neighbours(puzzle) if other // 4 < flat]
+    others = [(side, 4 * rng.integers(flat) + other % 4) for side, other in true for _ in range(9)]
+    shares = []
+    for pairs in (true, others):
+        cut = [pair for pair in pairs if np.bitwise_and.reduce(plane.keys[pair, 0]) & plane.between[pair[0] % 2] == 0]
+        shares.append(np.mean([trace_costs.changed_between(plane, *pair) > 0 for pair in cut]))
+    assert shares[0] < 0.1 < 0.3 < shares[1]
 
 
 def test_clipped_colours_do_not_change():
