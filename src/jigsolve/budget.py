@@ -57,8 +57,8 @@ def need_of(puzzle: Puzzle, parameters: Parameters, threads: int) -> Need:
     side = 3 * line_stride(length) * 2 + 15 * 4 if seams else 3 * length * 4
     # Most sides have one row of shares; those of flat pieces up to MOST_PLAUSIBLE.
     shares = 2 * COEFFICIENTS * (length // BLOCK) + 4 * COLOUR_COEFFICIENTS * (length // BLOCK)
-    # Keys of both kinds of blocks, and colours along a side; variates of a side, a quarter of what sums its piece up, and
-    # half a sheet.
+    # Keys of both kinds of blocks, and colours along a side; variates of a side, a quarter of what sums its piece up,
+    # and half a sheet.
     summed_up = 4 * VARIATES + 2 * SUMMARY + 2 * COLUMNS
     traces = shares + 64 + EDGE + summed_up if parameters.measure == "traces" else 0
     features = 4 * pieces * (side + traces + 4 * HEAD + 8 * keep + 16)
