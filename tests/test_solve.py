@@ -431,6 +431,7 @@ import json
 import numpy as np
 from jigsolve import Puzzle, solve
 from jigsolve.compatibility import candidates, likeness, likeness_costs, packing, patterns, planes, ramps, segments
+from jigsolve.compatibility import trace_costs
 from jigsolve.compatibility.seams import midline_seams, traced_seams
 from jigsolve.refine import beliefs, patches, rounds
 from jigsolve.samples import compressed_noise
@@ -483,6 +484,8 @@ with Threads(1) as pool:
     found = patches._expected(flat.features, pieces, corners // 6, corners % 6, pool)
 told = [patterned.candidates.tolist(), [levels.tolist() for levels in seen], patterns.kinds_of(clipped).tolist()]
 told.append(float(likeness_costs.vagueness(np.uint64(0b1101), np.uint64(0b0101))))
+colour = phased.features.traces.colour
+told.append([int(trace_costs.changed_between(colour, 4 * a, 4 * b + 2)) for a in range(16) for b in range(16)])
 told += [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), found.shape]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + told))
 """
