@@ -21,7 +21,7 @@ NOTHING, DROPPED = 255, 254
 # What is in which column of `Traces.keys`.
 MASK, NUMBERS, FIRST, LEGIBLE = 0, 1, 2, 3
 KEYS_SIZE = 4 * 8
-# What is in which column of `Traces.edges`, which are half a cache line each: longer sides are known in part.
+# What is in which column of `Plane.edges`, which are half a cache line each: longer sides are known in part.
 LONGEST = 15
 LEGIBLE_EDGE = 2 * LONGEST
 EDGE = 32
