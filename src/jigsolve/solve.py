@@ -27,6 +27,7 @@ from .genetic.population import cost_of_grid
 from .history import EVOLVE, REFINE, Generation
 from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
 from .puzzle import Puzzle
+from .refine.exchanges import compile_exchanges
 from .refine.patches import compile_patches
 from .refine.rounds import Refinement, RoundStart, refine
 from .result import Result
@@ -244,6 +245,7 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
                 compile_segments(features, (tiny.rows, tiny.columns), pool)
                 compile_patterns(tiny.pieces)
                 compile_patches(find_candidates(features, 2, pool), tiny.columns, pool)
+                compile_exchanges(pool)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "

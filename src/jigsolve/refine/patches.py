@@ -117,16 +117,8 @@ def rearranged(
     At most `most_cells` are told at once, as all pairs of their patches are compared (see `_at_once`).
     Yield now and then if it takes long.
     """
-    doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
-    find_doubted(features, grounds.strict_costs if way.strict else grounds.fair_costs, grid, doubted)
-    beside, below = doubted
-    sizes = () if way.single else SIZES
-    lattice = Lattice(
-        *(_borders(doubts, axis, sizes, grounds.on_borders) for axis, doubts in enumerate((below, beside)))
-    )
-    at_doubts = beside | below
-    at_doubts[:, 1:] |= beside[:, :-1]
-    at_doubts[1:] |= below[:-1]
+    fair = grounds.strict_costs if way.strict else grounds.fair_costs
+    lattice, at_doubts = doubted_lattice(features, fair, grid, () if way.single else SIZES, grounds.on_borders)
     question = in_question(lattice.in_cells(at_doubts), way.near)
     grid = grid.copy()
     # What is in question says nothing, until it has been told.
@@ -148,6 +140,62 @@ def rearranged(
         told = lattice.in_pieces(cells)
         known[told] = grid[told]
     return grid
+
+
+def doubted_lattice(
+    features: Features,
+    fair_costs: NDArray[np.float32],
+    grid: NDArray[np.int32],
+    sizes: tuple[int, ...],
+    on_borders: float,
+) -> tuple[Lattice, NDArray[np.bool_]]:
+    """Return the lattice of the first of some sizes that doubts have, else of pieces; and which pieces are in doubt."""
+    doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
+    find_doubted(features, fair_costs, grid, doubted)
+    beside, below = doubted
+    lattice = Lattice(*(_borders(doubts, axis, sizes, on_borders) for axis, doubts in enumerate((below, beside))))
+    at_doubts = beside | below
+    at_doubts[:, 1:] |= beside[:, :-1]
+    at_doubts[1:] |= below[:-1]
+    return lattice, at_doubts
+
+
+class Places(NamedTuple):
+    """Where cells of a lattice are, all of one size."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    """(cells,): in the lattice."""
+    corners: NDArray[np.int64]
+    """(cells, 2): the row and the column of their first pieces."""
+    pieces: tuple[NDArray[np.int64], NDArray[np.int64]]
+    """(cells, height, width): the rows and the columns of all of their pieces."""
+
+
+def places_of(lattice: Lattice, cells: NDArray[np.bool_]) -> Places:
+    """Return where some cells are."""
+    rows, columns = np.nonzero(cells)
+    tops, lefts = lattice.rows[rows], lattice.columns[columns]
+    down, right = np.mgrid[: lattice.rows[rows[0] + 1] - tops[0], : lattice.columns[columns[0] + 1] - lefts[0]]
+    pieces = tops[:, np.newaxis, np.newaxis] + down, lefts[:, np.newaxis, np.newaxis] + right
+    return Places(rows, columns, np.stack([tops, lefts], axis=1), pieces)
+
+
+def costs_among(features: Features, patches: NDArray[np.int32], threads: Threads) -> NDArray[np.float32]:
+    """Return what patches cost to the right of each other, and below: (2, patches, patches)."""
+    costs = np.empty((2, len(patches), len(patches)), dtype=np.float32)
+    threads.run(len(patches), partial(fill_costs, features, patches, costs))
+    return costs
+
+
+def costs_outside(
+    features: Features, known: NDArray[np.int32], places: Places, patches: NDArray[np.int32], threads: Threads
+) -> NDArray[np.float32]:
+    """Return what the known pieces around cost with patches in cells: (cells, patches). -1 stands for what is not."""
+    outside = np.zeros((len(patches), len(patches)), dtype=np.float32)
+    around = np.pad(known, 1, constant_values=-1)
+    threads.run(len(patches), partial(fill_outside, features, around, places.corners, patches, outside))
+    return outside
 
 
 def _at_once(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.bool_]]:
@@ -225,18 +273,13 @@ def _rearrange(
     threads: Threads,
 ) -> Generator[None, None, None]:
     """Rearrange the patches in some cells, all of one size, in `grid`."""
-    rows, columns = np.nonzero(cells)
-    count = len(rows)
-    tops, lefts = lattice.rows[rows], lattice.columns[columns]
-    height, width = lattice.rows[rows[0] + 1] - tops[0], lattice.columns[columns[0] + 1] - lefts[0]
-    down, right = np.mgrid[:height, :width]
-    places = (tops[:, np.newaxis, np.newaxis] + down, lefts[:, np.newaxis, np.newaxis] + right)
-    patches = grid[places]
-    costs = np.empty((2, count, count), dtype=np.float32)
-    threads.run(count, partial(fill_costs, features, patches, costs))
+    places = places_of(lattice, cells)
+    patches, (tops, lefts) = grid[places.pieces], places.corners.T
+    count = len(patches)
+    costs = costs_among(features, patches, threads)
     region = Region(
-        _neighbours(cells, rows, columns),
-        (rows + columns) % 2,
+        _neighbours(cells, places.rows, places.columns),
+        (places.rows + places.columns) % 2,
         np.empty((4, count, count), dtype=np.float32),
         np.ones((4, count, count), dtype=np.float32),
         np.zeros(count, dtype=np.bool_),
@@ -249,9 +292,8 @@ def _rearrange(
         region = region._replace(expected=region.expected * suited if len(region.expected) else suited)
     fill_likelihoods(costs, sharp, region.likelihoods)
     around = np.pad(known, 1, constant_values=-1)
-    corners = np.stack([tops, lefts], axis=1)
     outside = np.zeros((count, count), dtype=np.float32)
-    listen = partial(hear, features, around, corners, patches, sharp, outside)
+    listen = partial(hear, features, around, places.corners, patches, sharp, outside)
     threads.run(count, partial(listen, region.messages, region.informed))
     units = yield from settle(region, threads)
     # Where nothing is known what lies there stays, or else what is left.
@@ -260,7 +302,7 @@ def _rearrange(
     units[kept] = kept
     units[units < 0] = np.setdiff1d(np.arange(count), units)
     swap_down(costs, outside, region.neighbours, units)
-    grid[places] = patches[units]
+    grid[places.pieces] = patches[units]
 
 
 def _expected(
@@ -405,29 +447,47 @@ def fill_costs(features, patches, costs, begin, end):
 
 
 @kernel
-def hear(features, around, corners, patches, sharpness, outside, messages, informed, begin, end):
-    """Tell the cells begin .. end-1 what the known pieces at each of their sides say of each patch, and what they cost.
+def add_known(features, around, top, left, direction, patches, costs):
+    """Add to `costs` what the known pieces at a side of a cell cost with each patch there; tell if there are any.
 
     `around` has the pieces with a border of -1, which stands for what is not known, too.
     """
-    features = uncounted(features)
     count, height, width = patches.shape
+    heard = False
+    for index in range(height if direction % 2 == 0 else width):
+        row = (index, height - 1, index, 0)[direction]
+        column = (width - 1, index, 0, index)[direction]
+        down, right = ((0, 1), (1, 0), (0, -1), (-1, 0))[direction]
+        known = around[top + row + down, left + column + right]
+        if known >= 0:
+            heard = True
+            for patch in range(count):
+                costs[patch] += cost_of_pair(features, patches[patch, row, column], direction, known)
+    return heard
+
+
+@kernel
+def fill_outside(features, around, corners, patches, outside, begin, end):
+    """Find what the known pieces around the cells begin .. end-1 cost with each patch there (see `add_known`)."""
+    features = uncounted(features)
+    for cell in range(begin, end):
+        for direction in range(4):
+            add_known(features, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, outside[cell])
+
+
+@kernel
+def hear(features, around, corners, patches, sharpness, outside, messages, informed, begin, end):
+    """Tell the cells begin .. end-1 what the known pieces at each of their sides say of each patch, and what they cost.
+
+    See `add_known` for `around`.
+    """
+    features = uncounted(features)
+    count = len(patches)
     costs = np.empty(count)
     for cell in range(begin, end):
-        top, left = corners[cell, 0] + 1, corners[cell, 1] + 1
         for direction in range(4):
             costs[:] = 0
-            heard = False
-            for index in range(height if direction % 2 == 0 else width):
-                row = (index, height - 1, index, 0)[direction]
-                column = (width - 1, index, 0, index)[direction]
-                down, right = ((0, 1), (1, 0), (0, -1), (-1, 0))[direction]
-                known = around[top + row + down, left + column + right]
-                if known >= 0:
-                    heard = True
-                    for patch in range(count):
-                        costs[patch] += cost_of_pair(features, patches[patch, row, column], direction, known)
-            if heard:
+            if add_known(features, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, costs):
                 informed[cell] = True
                 least, total = costs.min(), 0.0
                 for patch in range(count):

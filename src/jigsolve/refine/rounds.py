@@ -23,6 +23,7 @@ from ..compatibility.memory import Memory, empty_memory
 from ..genetic.population import grid_cost
 from ..threads import Threads, borrowed
 from .anneal import Chain, anneal, copy_grid, new_chain
+from .exchanges import SIZES, TEMPERATURE, exchanged, exchanges_bytes
 from .merge import merge
 from .patches import MOST_CELLS, Grounds, Way, grounds_of, patches_bytes, rearranged
 
@@ -40,6 +41,8 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
+# In which rounds patches are exchanged first: one of so many.
+EXCHANGED_EVERY = 4
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
@@ -153,6 +156,8 @@ def refine(
         now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
         other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
         if setting.rearranges(start):
+            if start.rounds % EXCHANGED_EVERY == 0:
+                now = yield from _exchanged(setting, now)
             other = yield from _rearranged(setting, now)
             now = _merged(setting, now, [other])
             yield now
@@ -170,6 +175,24 @@ def refine(
                 moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
         in_vain = start.in_vain + 1 if cost - now.cost <= LEAST_SHARE * cost else 0
         start = RoundStart(now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, now.grid)
+
+
+def _exchanged(setting: Setting, now: Refinement) -> Generator[Refinement, None, Refinement]:
+    """Return the arrangement of the moment with patches exchanged, size by size, and yield it while that takes."""
+    for size in SIZES:
+        grid, key = now.grid.reshape(-1, setting.columns), (setting.seed, now.round)
+        steps = exchanged(
+            setting.compatibility.told, setting.grounds, grid, size, TEMPERATURE * setting.unit, key, setting.threads
+        )
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                if end.value:
+                    now = _merged(setting, now, [other.ravel() for other in end.value])
+                break
+            yield now
+    return now
 
 
 def _rearranged(setting: Setting, now: Refinement) -> Generator[Refinement, None, NDArray[np.int32]]:
@@ -235,7 +258,9 @@ def refinement_bytes(pieces: int, columns: int, threads: int) -> int:
     """Return what refinement takes: memories of costs, and the boards and lists of chains, or patches."""
     cells = (pieces // columns + 2) * (columns + 2)
     memories = min(threads, len(TEMPERATURES)) * (32 * pieces << _memory_bits(pieces))
-    return memories + max(len(TEMPERATURES) * (36 * pieces + 40 * cells), patches_bytes(pieces))
+    return memories + max(
+        len(TEMPERATURES) * (36 * pieces + 40 * cells), patches_bytes(pieces), exchanges_bytes(pieces)
+    )
 
 
 def _advance(

@@ -1,0 +1,229 @@
+from functools import partial
+
+import numpy as np
+import pytest
+
+from jigsolve import Puzzle
+from jigsolve.compatibility.candidates import find_candidates
+from jigsolve.compatibility.lists import costs_from, costs_squared
+from jigsolve.compatibility.seams import midline_seams
+from jigsolve.genetic.population import cost_of_grid
+from jigsolve.refine.exchanges import (
+    CANDIDATES,
+    CHAINS,
+    MOST_CELLS,
+    Chain,
+    Tables,
+    compile_exchanges,
+    cost_of_cells,
+    exchange,
+    exchanged,
+    exchanges_bytes,
+    fill_candidates,
+    plan_rectangles,
+    plan_slide,
+)
+from jigsolve.refine.patches import Grounds, grounds_of
+from jigsolve.threads import Threads
+from tests.puzzles import result_of
+
+SHAPE = (7, 9)
+
+
+def region(seed=1):
+    """Tables of random costs, of a region of 7 x 9 cells without its corners and one within."""
+    random = np.random.default_rng(seed)
+    inside = np.ones(SHAPE, dtype=bool)
+    inside[0, 0] = inside[0, -1] = inside[-1, 0] = inside[-1, -1] = inside[3, 4] = False
+    rows, columns = np.nonzero(inside)
+    count = len(rows)
+    costs = random.uniform(1, 9, (2, count, count)).astype(np.float32)
+    candidates = np.empty((4, count, CANDIDATES), dtype=np.int32)
+    fill_candidates(costs, candidates, 0, count)
+    numbers = np.full((SHAPE[0] + 2, SHAPE[1] + 2), -1, dtype=np.int32)
+    numbers[rows + 1, columns + 1] = np.arange(count)
+    outside = random.uniform(0, 2, (count, count)).astype(np.float32)
+    return Tables(costs, outside, candidates, rows, columns, numbers)
+
+
+def chain_of(count, state=1):
+    return Chain(np.arange(count, dtype=np.int32), np.arange(count, dtype=np.int32), np.full(1, state, np.uint64))
+
+
+def naive_cost(tables, patches):
+    """What all patches cost where they lie, seam by seam."""
+    total = sum(float(tables.outside[cell, patch]) for cell, patch in enumerate(patches))
+    for cell, patch in enumerate(patches):
+        row, column = tables.rows[cell] + 1, tables.columns[cell] + 1
+        for axis, other in enumerate((tables.numbers[row, column + 1], tables.numbers[row + 1, column])):
+            if other >= 0:
+                total += float(tables.costs[axis, patch, patches[other]])
+    return total
+
+
+def test_candidates_are_the_patches_that_fit_best():
+    tables = region()
+    for direction in range(4):
+        costs = tables.costs[direction] if direction < 2 else tables.costs[direction - 2].T
+        for patch in range(len(costs)):
+            order = [int(other) for other in np.argsort(costs[patch], kind="stable") if other != patch]
+            assert tables.candidates[direction, patch].tolist() == order[:CANDIDATES]
+
+
+def test_what_changed_cells_cost_differs_as_everything_does():
+    tables = region()
+    count = len(tables.rows)
+    random = np.random.default_rng(2)
+    for mark in range(1, 50):
+        patches = random.permutation(count).astype(np.int32)
+        changed = random.permutation(count)[: random.integers(1, 20)].astype(np.int32)
+        after = patches.copy()
+        after[changed] = random.permutation(patches[changed])
+        marks = np.zeros(count, dtype=np.int64)
+        marks[changed] = mark
+        costs = [cost_of_cells(tables, these, changed, len(changed), marks, mark) for these in (patches, after)]
+        assert costs[1] - costs[0] == pytest.approx(naive_cost(tables, after) - naive_cost(tables, patches), abs=1e-3)
+
+
+def planned(plan, tables, source, target, *more):
+    """What lies where after a plan, or None if there is none, if each cell holds the patch of its number before."""
+    patches = np.arange(len(tables.rows), dtype=np.int32)
+    changed, coming = np.empty_like(patches), np.empty_like(patches)
+    count = plan(tables, patches, source, target, *more, changed, coming)
+    if count == 0:
+        return None
+    assert len(set(changed[:count])) == count
+    patches[changed[:count]] = coming[:count]
+    assert sorted(patches) == list(range(len(patches)))
+    return patches
+
+
+def test_a_slide_moves_all_between_up():
+    tables = region()
+    source, target = tables.numbers[2, 3], tables.numbers[2, 7]
+    patches = planned(plan_slide, tables, source, target)
+    line = tables.numbers[2, 3:8]
+    assert patches[line].tolist() == [*line[1:], source]
+    assert (np.delete(patches, line) == np.delete(np.arange(len(patches)), line)).all()
+    back = planned(plan_slide, tables, target, source)
+    assert back[line].tolist() == [target, *line[:-1]]
+    column = tables.numbers[2:6, 2]
+    assert planned(plan_slide, tables, column[0], column[-1])[column].tolist() == [*column[1:], column[0]]
+
+
+def test_a_slide_stays_on_a_line_within_the_region():
+    tables = region()
+    assert planned(plan_slide, tables, tables.numbers[2, 3], tables.numbers[3, 7]) is None
+    # Between these is the cell that is not in the region.
+    assert planned(plan_slide, tables, tables.numbers[4, 3], tables.numbers[4, 7]) is None
+
+
+def test_rectangles_change_places_as_they_are():
+    tables = region()
+    random = np.random.default_rng(3)
+    swapped = 0
+    for _ in range(2000):
+        source, target = random.choice(len(tables.rows), 2, replace=False)
+        bits = np.uint64(random.integers(2**62))
+        patches = planned(plan_rectangles, tables, source, target, bits)
+        if patches is None:
+            continue
+        swapped += 1
+        assert patches[source] == target
+        assert patches[target] == source
+        down, right = tables.rows[target] - tables.rows[source], tables.columns[target] - tables.columns[source]
+        for cell in np.flatnonzero(patches != np.arange(len(patches))):
+            moved = tables.rows[patches[cell]] - tables.rows[cell], tables.columns[patches[cell]] - tables.columns[cell]
+            assert moved in ((down, right), (-down, -right))
+    assert swapped > 500
+
+
+@pytest.mark.parametrize("temperature", [0.0, 2.0])
+def test_every_cell_holds_one_patch_and_nothing_gets_dearer_when_cold(temperature):
+    tables = region()
+    count = len(tables.rows)
+    chain = chain_of(count)
+    costs = [naive_cost(tables, chain.patches)]
+    for part in range(20):
+        exchange(tables, chain, 500 * part, 500 * (part + 1), 10_000, temperature)
+        assert (chain.patches[chain.cells] == np.arange(count)).all()
+        costs.append(naive_cost(tables, chain.patches))
+    assert costs[-1] < 0.75 * costs[0]
+    if temperature == 0:
+        assert (np.diff(costs) < 1e-3).all()
+
+
+def test_heat_finds_what_is_cheaper():
+    tables = region()
+    ends = []
+    for temperature in (0.0, 4.0):
+        chain = chain_of(len(tables.rows))
+        exchange(tables, chain, 0, 400_000, 400_000, temperature)
+        ends.append(naive_cost(tables, chain.patches))
+    assert ends[1] < 0.98 * ends[0]
+
+
+def test_parts_make_the_same_moves_as_all_at_once():
+    tables = region()
+    whole, parts = chain_of(len(tables.rows)), chain_of(len(tables.rows))
+    exchange(tables, whole, 0, 20_480, 20_480, 3.0)
+    for begin in range(0, 20_480, 4096):
+        exchange(tables, parts, begin, begin + 4096, 20_480, 3.0)
+    assert (whole.patches == parts.patches).all()
+    assert whole.state == parts.state
+
+
+@pytest.fixture(scope="module")
+def picture(photo):
+    """What is known of the pieces of a photograph, 16 x 16 of them, which are in no doubt in their places."""
+    features = midline_seams(Puzzle.from_array(photo.pixels[:512, :512], 32))
+    with Threads(2) as threads:
+        compatibility = find_candidates(features, 16, threads, frame=(16, 16))
+    fair = np.full_like(compatibility.fair_costs, -1)
+    grid = np.arange(256).reshape(16, 16)
+    for direction, (one, other) in enumerate(((grid[:, :-1], grid[:, 1:]), (grid[:-1], grid[1:]))):
+        sides, facing = 4 * one.ravel() + direction, 4 * other.ravel() + direction + 2
+        fair[sides] = fair[facing] = costs_from(features, costs_squared(features, sides, facing)[:, np.newaxis])[:, 0]
+    return compatibility, grounds_of(compatibility)._replace(fair_costs=fair), grid.astype(np.int32)
+
+
+def exchanges(picture, grid, size, threads=2, key=(1, 1)):
+    compatibility, grounds, _ = picture
+    assert isinstance(grounds, Grounds)
+    with Threads(threads) as pool:
+        return result_of(exchanged(compatibility.features, grounds, grid, size, 1.0, key, pool))
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_strip_that_is_shifted_comes_back(picture, size):
+    grid = picture[2].copy()
+    grid[4 : 4 + size] = np.roll(grid[4 : 4 + size], size, axis=1)
+    grid[12 : 12 + size] = np.roll(grid[12 : 12 + size], -2 * size, axis=1)
+    found = exchanges(picture, grid, size)
+    assert len(found) == CHAINS
+    for other in found:
+        assert (other == picture[2]).mean() > 0.95
+    costs = [cost_of_grid(picture[0].features, 16, other.ravel()) for other in (*found, grid)]
+    assert min(costs[:-1]) < costs[-1]
+
+
+def test_the_same_on_any_number_of_threads_and_other_with_another_key(picture):
+    grid = np.roll(picture[2], (4, 8), (0, 1)).copy()
+    grid[:8] = np.roll(grid[:8], 2, axis=1)
+    once, again, other = (
+        exchanges(picture, grid, 2, threads, key) for threads, key in ((1, (1, 1)), (2, (1, 1)), (2, (1, 2)))
+    )
+    assert all((one == two).all() for one, two in zip(once, again, strict=True))
+    assert all(sorted(found.ravel()) == list(range(256)) for found in (*once, *other))
+
+
+def test_what_is_beyond_doubt_stays(picture):
+    for found in exchanges(picture, picture[2], 2):
+        assert (found == picture[2]).all()
+
+
+def test_nothing_is_left_to_compile_and_memory_is_counted():
+    with Threads(1) as pool:
+        compile_exchanges(pool)
+    assert exchanges_bytes(10**6) == exchanges_bytes(MOST_CELLS) > 3 * 4 * MOST_CELLS**2
+    assert partial(exchanges_bytes, 10)() < exchanges_bytes(100)
