@@ -98,24 +98,42 @@ def planned(plan, tables, source, target, *more):
     return patches
 
 
+ONE_LINE = np.uint64(0)
+THREE_LINES = np.uint64(2 << 30)
+
+
 def test_a_slide_moves_all_between_up():
     tables = region()
     source, target = tables.numbers[2, 3], tables.numbers[2, 7]
-    patches = planned(plan_slide, tables, source, target)
+    patches = planned(plan_slide, tables, source, target, ONE_LINE)
     line = tables.numbers[2, 3:8]
     assert patches[line].tolist() == [*line[1:], source]
     assert (np.delete(patches, line) == np.delete(np.arange(len(patches)), line)).all()
-    back = planned(plan_slide, tables, target, source)
+    back = planned(plan_slide, tables, target, source, ONE_LINE)
     assert back[line].tolist() == [target, *line[:-1]]
     column = tables.numbers[2:6, 2]
-    assert planned(plan_slide, tables, column[0], column[-1])[column].tolist() == [*column[1:], column[0]]
+    assert planned(plan_slide, tables, column[0], column[-1], ONE_LINE)[column].tolist() == [*column[1:], column[0]]
+
+
+def test_lines_beside_slide_along():
+    tables = region()
+    patches = planned(plan_slide, tables, tables.numbers[1, 2], tables.numbers[1, 4], THREE_LINES)
+    for line in tables.numbers[1:4, 2:5]:
+        assert patches[line].tolist() == [*line[1:], line[0]]
+    patches = planned(plan_slide, tables, tables.numbers[3, 6], tables.numbers[2, 6], THREE_LINES)
+    for column in tables.numbers[2:4, 6:9].T:
+        assert patches[column].tolist() == [*column[::-1]]
+    assert (patches != np.arange(len(patches))).sum() == 6
 
 
 def test_a_slide_stays_on_a_line_within_the_region():
     tables = region()
-    assert planned(plan_slide, tables, tables.numbers[2, 3], tables.numbers[3, 7]) is None
-    # Between these is the cell that is not in the region.
-    assert planned(plan_slide, tables, tables.numbers[4, 3], tables.numbers[4, 7]) is None
+    assert planned(plan_slide, tables, tables.numbers[2, 3], tables.numbers[3, 7], ONE_LINE) is None
+    # Between these is the cell that is not in the region; and below the last line there is nothing.
+    assert planned(plan_slide, tables, tables.numbers[4, 3], tables.numbers[4, 7], ONE_LINE) is None
+    assert planned(plan_slide, tables, tables.numbers[3, 3], tables.numbers[3, 7], THREE_LINES) is None
+    assert planned(plan_slide, tables, tables.numbers[6, 3], tables.numbers[6, 5], THREE_LINES) is None
+    assert planned(plan_slide, tables, tables.numbers[7, 3], tables.numbers[7, 5], THREE_LINES) is None
 
 
 def test_rectangles_change_places_as_they_are():

@@ -192,26 +192,37 @@ def fill_candidates(costs, candidates, begin, end):
 
 
 @kernel
-def plan_slide(tables, patches, source, target, changed, coming):
+def plan_slide(tables, patches, source, target, bits, changed, coming):
     """Plan to bring what lies in a cell along a line to another, while all between moves up by one cell.
 
-    Return how many cells change, and what comes there; none if the line leaves the region, or they lie on no line.
+    The same happens on as many lines beside it as are drawn. Return how many cells change, and what comes there; none
+    if one is not in the region, or the two lie on no line.
     """
-    rows, columns, numbers = tables.rows, tables.columns, tables.numbers
-    down, right = rows[target] - rows[source], columns[target] - columns[source]
-    if down != 0 and right != 0:
+    numbers = tables.numbers
+    row, column = tables.rows[source] + 1, tables.columns[source] + 1
+    down, right = tables.rows[target] + 1 - row, tables.columns[target] + 1 - column
+    length = max(abs(down), abs(right))
+    if abs(down) + abs(right) != length:
         return 0
-    count = max(abs(down), abs(right))
-    for index in range(count):
-        row = rows[source] + index * np.sign(down) + 1
-        column = columns[source] + index * np.sign(right) + 1
-        changed[index] = numbers[row, column]
-        after = numbers[row + np.sign(down), column + np.sign(right)]
-        if after < 0:
+    down, right = np.sign(down), np.sign(right)
+    lines = 1 + below(bits << np.uint64(32), LONGEST)
+    first = -below(bits << np.uint64(40), lines)
+    count = 0
+    for line in range(first, first + lines):
+        top, start = row + line * abs(right), column + line * abs(down)
+        if not (0 < top < numbers.shape[0] and 0 < start < numbers.shape[1]):
             return 0
-        coming[index] = patches[after]
-    changed[count], coming[count] = target, patches[source]
-    return count + 1
+        begin = count
+        for index in range(length + 1):
+            cell = numbers[top + index * down, start + index * right]
+            if cell < 0:
+                return 0
+            changed[count] = cell
+            if count > begin:
+                coming[count - 1] = patches[cell]
+            count += 1
+        coming[count - 1] = patches[changed[begin]]
+    return count
 
 
 @kernel
@@ -305,7 +316,7 @@ def exchange(tables, chain, begin, end, moves, temperature):
         kind = (SWAP, SWAP, SLIDE, RECTANGLE)[np.int64(bits & np.uint64(3))]
         size = 0
         if kind == SLIDE:
-            size = plan_slide(tables, patches, source, goal, changed, coming)
+            size = plan_slide(tables, patches, source, goal, bits >> np.uint64(2), changed, coming)
         elif kind == RECTANGLE:
             size = plan_rectangles(tables, patches, source, goal, bits >> np.uint64(2), changed, coming)
         if kind == SWAP or (kind == SLIDE and size == 0):

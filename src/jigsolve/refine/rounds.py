@@ -41,8 +41,8 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
-# In which rounds patches are exchanged first: one of so many.
-EXCHANGED_EVERY = 4
+# After how many rounds patches are exchanged: first, and when single pieces have been mended.
+EXCHANGING = (0, 4)
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
@@ -156,7 +156,7 @@ def refine(
         now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
         other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
         if setting.rearranges(start):
-            if start.rounds % EXCHANGED_EVERY == 0:
+            if start.rounds in EXCHANGING:
                 now = yield from _exchanged(setting, now)
             other = yield from _rearranged(setting, now)
             now = _merged(setting, now, [other])
