@@ -33,9 +33,9 @@ FEWEST_CELLS = 3
 TEMPERATURE = 0.75
 COOLED = 1 / 6
 COLD = 0.95
-# Chains, and moves of each for every piece along a patch, for every cell.
+# Chains, and moves of each for every piece in question.
 CHAINS = 2
-MOVES_PER_CELL = 10_000
+MOVES_PER_PIECE = 2500
 # Patches that fit best at each side, which a move draws from: the next rank with this chance, and so on.
 CANDIDATES = 16
 NEXT = 0.6
@@ -160,7 +160,7 @@ def _annealed(
     tables: Tables, chains: list[Chain], size: int, heat: float, threads: Threads
 ) -> Generator[None, None, None]:
     """Make all moves of all chains, and yield after each part of them."""
-    moves = MOVES_PER_CELL * size * len(tables.rows)
+    moves = MOVES_PER_PIECE * size * size * len(tables.rows)
     parts = -(-moves // PART_MOVES)
     for part in range(parts):
         bounds = moves * part // parts, moves * (part + 1) // parts

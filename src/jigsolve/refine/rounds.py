@@ -41,8 +41,8 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
-# After how many rounds patches are exchanged: first, and when single pieces have been mended.
-EXCHANGING = (0, 4)
+# After how many rounds patches are exchanged: first, and when single pieces have been mended in between.
+EXCHANGING = (0, 2)
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
