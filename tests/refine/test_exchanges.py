@@ -1,5 +1,3 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -8,6 +6,7 @@ from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lists import costs_from, costs_squared
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
+from jigsolve.refine import exchanges as module
 from jigsolve.refine.exchanges import (
     CANDIDATES,
     CHAINS,
@@ -236,12 +235,22 @@ def test_the_same_on_any_number_of_threads_and_other_with_another_key(picture):
 
 
 def test_what_is_beyond_doubt_stays(picture):
-    for found in exchanges(picture, picture[2], 2):
-        assert (found == picture[2]).all()
+    assert exchanges(picture, picture[2], 2) == []
+    grid = picture[2].copy()
+    grid[:2, :4] = grid[:2, [2, 3, 0, 1]]
+    for found in exchanges(picture, grid, 2):
+        assert (found[8:] == picture[2][8:]).all()
+
+
+def test_more_patches_than_tables_can_hold_stay(picture, monkeypatch):
+    grid = np.roll(picture[2], 2, axis=1)
+    assert len(exchanges(picture, grid, 2)) == CHAINS
+    monkeypatch.setattr(module, "MOST_CELLS", 3)
+    assert exchanges(picture, grid, 2) == []
 
 
 def test_nothing_is_left_to_compile_and_memory_is_counted():
     with Threads(1) as pool:
         compile_exchanges(pool)
     assert exchanges_bytes(10**6) == exchanges_bytes(MOST_CELLS) > 3 * 4 * MOST_CELLS**2
-    assert partial(exchanges_bytes, 10)() < exchanges_bytes(100)
+    assert exchanges_bytes(10) < exchanges_bytes(100)

@@ -227,6 +227,7 @@ def note_turns(monkeypatch):
 
 def test_what_is_in_question_is_rearranged_before_each_annealing_until_all_ways_were_in_vain(monkeypatch, portrait):
     asked = note_turns(monkeypatch)
+    monkeypatch.setattr(module, "EXCHANGING", ())
     grid = np.arange(240)
     grid[[37, 38, 53, 54, 101, 102, 117, 118]] = grid[[101, 102, 117, 118, 37, 38, 53, 54]]
     parts = refined(portrait, 16, grid)
@@ -240,6 +241,30 @@ def test_what_is_in_question_is_rearranged_before_each_annealing_until_all_ways_
     assert {most for _, _, most in asked[: module.LONG_TURNS]} == {module.MOST_CELLS}
     assert {most for _, _, most in asked[module.LONG_TURNS :]} == {module.CELLS_AFTER}
     assert len({tuple(before) for before, _, _ in asked[-len(module.WAYS) :]}) == 1
+    costs = [part.cost for part in parts]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
+    asked = []
+    original = module.exchanged
+
+    def noted(features, grounds, grid, size, heat, key, threads):
+        asked.append((grid.ravel().tolist(), size, key))
+        assert features is portrait.told
+        assert heat == module.TEMPERATURE * cost_unit(portrait)
+        yield  # As if it took long.
+        return (yield from original(features, grounds, grid, size, heat, key, threads))
+
+    monkeypatch.setattr(module, "exchanged", noted)
+    grid = np.arange(240).reshape(15, 16)
+    grid[4:6] = np.roll(grid[4:6], 2, axis=1)  # A strip that lies two pieces beside its place.
+    parts = refined(portrait, 16, grid.ravel(), seed=7)
+    assert [(size, key) for _, size, key in asked] == [
+        (size, (7, 1 + r)) for r in module.EXCHANGING for size in module.SIZES
+    ]
+    assert asked[0][0] == parts[0].grid.tolist() == grid.ravel().tolist()
+    assert parts[-1].grid[64:96].tolist() == list(range(64, 96))
     costs = [part.cost for part in parts]
     assert costs == sorted(costs, reverse=True)
 

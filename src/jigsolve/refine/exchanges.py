@@ -33,9 +33,10 @@ FEWEST_CELLS = 3
 TEMPERATURE = 0.75
 COOLED = 1 / 6
 COLD = 0.95
-# Chains, and moves of each for every piece in question.
+# Chains, and moves of each for every piece in question, but at most so many.
 CHAINS = 2
 MOVES_PER_PIECE = 2500
+MOST_MOVES = 60_000_000
 # Patches that fit best at each side, which a move draws from: the next rank with this chance, and so on.
 CANDIDATES = 16
 NEXT = 0.6
@@ -87,12 +88,14 @@ def exchanged(
     """Return grids of pieces, (rows, columns), in which patches of a size have changed places, one for each chain.
 
     They may well cost more than before. `key` is what random numbers depend on, and `heat` the first temperature for
-    each piece along a patch. No grids if doubts show no such lattice. Yield now and then.
+    each piece along a patch. The lattice is the one that most doubts lie on; patches cut off by the frame are of other
+    sizes and change places among themselves. No grids if too few patches are in question, or too many. Yield now and
+    then.
     """
     lattice, at_doubts = doubted_lattice(features, grounds.fair_costs, grid, (size,), 1 / size)
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
     question = in_question(lattice.in_cells(at_doubts), NEAR)
-    grids = [grid.copy() for _ in range(CHAINS)]
+    grids: list[NDArray[np.int32]] = []
     for part, (height, width) in enumerate(product(np.unique(heights)[::-1], np.unique(widths)[::-1])):
         cells = question & (heights == height)[:, np.newaxis] & (widths == width)
         if not FEWEST_CELLS <= cells.sum() <= MOST_CELLS:
@@ -101,6 +104,7 @@ def exchanged(
         tables = _tables(features, grid, lattice, cells, places, threads)
         chains = [_new_chain(len(places.rows), key, CHAINS * part + index) for index in range(CHAINS)]
         yield from _annealed(tables, chains, size, heat, threads)
+        grids = grids or [grid.copy() for _ in chains]
         for other, chain in zip(grids, chains, strict=True):
             other[places.pieces] = grid[places.pieces][chain.patches]
     return grids
@@ -160,7 +164,7 @@ def _annealed(
     tables: Tables, chains: list[Chain], size: int, heat: float, threads: Threads
 ) -> Generator[None, None, None]:
     """Make all moves of all chains, and yield after each part of them."""
-    moves = MOVES_PER_PIECE * size * size * len(tables.rows)
+    moves = min(MOVES_PER_PIECE * size * size * len(tables.rows), MOST_MOVES)
     parts = -(-moves // PART_MOVES)
     for part in range(parts):
         bounds = moves * part // parts, moves * (part + 1) // parts
