@@ -244,8 +244,9 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
                 features = MEASURES[measure or parameters.measure](tiny)
                 compile_segments(features, (tiny.rows, tiny.columns), pool)
                 compile_patterns(tiny.pieces)
-                compile_patches(find_candidates(features, 2, pool), tiny.columns, pool)
-                compile_exchanges(pool)
+                compatibility = find_candidates(features, 2, pool)
+                compile_patches(compatibility, tiny.columns, pool)
+                compile_exchanges(compatibility, tiny.columns, pool)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "

@@ -22,9 +22,9 @@ from jigsolve.refine.exchanges import (
     plan_rectangles,
     plan_slide,
 )
-from jigsolve.refine.patches import Grounds, grounds_of
+from jigsolve.refine.patches import Grounds, fill_outside, grounds_of
 from jigsolve.threads import Threads
-from tests.puzzles import result_of
+from tests.puzzles import drawn_puzzle, result_of
 
 SHAPE = (7, 9)
 
@@ -249,8 +249,19 @@ def test_more_patches_than_tables_can_hold_stay(picture, monkeypatch):
     assert exchanges(picture, grid, 2) == []
 
 
-def test_nothing_is_left_to_compile_and_memory_is_counted():
-    with Threads(1) as pool:
-        compile_exchanges(pool)
+def test_nothing_is_left_to_compile():
+    features = midline_seams(drawn_puzzle(8, 8))
+    kernels = (fill_candidates, fill_outside, exchange)
+    with Threads(1) as threads:
+        compile_exchanges(find_candidates(features, 2, threads), 8, threads)
+        signatures = [len(each.signatures) for each in kernels]
+        assert min(signatures) > 0
+        grid = np.random.default_rng(1).permutation(64).astype(np.int32).reshape(8, 8)
+        compatibility = find_candidates(features, 2, threads)
+        assert result_of(exchanged(compatibility.told, grounds_of(compatibility), grid, 2, 1.0, (1, 1), threads))
+    assert [len(each.signatures) for each in kernels] == signatures
+
+
+def test_memory_is_counted():
     assert exchanges_bytes(10**6) == exchanges_bytes(MOST_CELLS) > 3 * 4 * MOST_CELLS**2
     assert exchanges_bytes(10) < exchanges_bytes(100)

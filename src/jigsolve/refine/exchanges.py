@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
+from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
 from ..compatibility.lists import insert
 from ..genetic.random import GAMMA, below, first_state, mix, unit
@@ -110,13 +111,15 @@ def exchanged(
     return grids
 
 
-def compile_exchanges(threads: Threads) -> None:
-    """Compile what only puzzles with a lattice in question need."""
-    rows = columns = np.arange(2)
-    numbers = np.full((4, 4), -1, dtype=np.int32)
-    costs, outside = np.zeros((2, 2, 2), dtype=np.float32), np.zeros((2, 2), dtype=np.float32)
-    tables = Tables(costs, outside, _candidates(costs, threads), rows, columns, numbers)
-    exchange(tables, _new_chain(2, (0, 0), 0), 0, 1, 1, 1.0)
+def compile_exchanges(compatibility: Compatibility, columns: int, threads: Threads) -> None:
+    """Compile what only puzzles need of which patches are in question, with one in which a corner is."""
+    fair = np.full_like(compatibility.fair_costs, np.inf)
+    fair[:4] = -1
+    grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
+    for _ in exchanged(
+        compatibility.told, Grounds(1.0, fair, fair, compatibility.bearings), grid, 2, 1.0, (0, 0), threads
+    ):
+        pass
 
 
 def exchanges_bytes(pieces: int) -> int:
