@@ -30,6 +30,7 @@ from .puzzle import Puzzle
 from .refine.exchanges import compile_exchanges
 from .refine.patches import compile_patches
 from .refine.rounds import Refinement, RoundStart, refine
+from .refine.shifts import compile_shifts
 from .result import Result
 from .samples import compressed_noise
 from .stop import AnyOf, MaxGenerations, NoImprovement, StoppingRule
@@ -247,6 +248,7 @@ def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> Non
                 compatibility = find_candidates(features, 2, pool)
                 compile_patches(compatibility, tiny.columns, pool)
                 compile_exchanges(compatibility, tiny.columns, pool)
+                compile_shifts(compatibility, tiny.columns, pool)
     except OSError as error:
         raise OutputError(
             f"cannot keep the compiled kernels: {error.strerror or error}; "

@@ -269,6 +269,30 @@ def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
     assert costs == sorted(costs, reverse=True)
 
 
+def test_a_segment_that_lies_beside_its_place_is_shifted_and_mended(monkeypatch, portrait):
+    """Nothing but shifts: a block lies three columns beside its place, and two of what it displaced are swapped."""
+    monkeypatch.setattr(module, "SHIFTING", (0, 1))
+    monkeypatch.setattr(module, "EXCHANGING", ())
+    monkeypatch.setattr(module, "rearranged", lambda features, grounds, grid, *more: iter_of(grid))
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))  # No annealing but what mends.
+    grid = np.arange(240).reshape(15, 16)
+    grid[4:10, 3:12] = np.roll(grid[4:10, 3:12], 3, axis=1)
+    grid[[4, 9], [3, 5]] = grid[[9, 4], [5, 3]]
+    results = [refined(portrait, 16, grid.ravel(), threads=threads) for threads in (1, 2)]
+    for parts in results:
+        costs = [part.cost for part in parts]
+        assert costs == sorted(costs, reverse=True)
+        assert len(parts) > 2  # It can be stopped meanwhile.
+        assert parts[-1].grid[64:160].tolist() == list(range(64, 160))
+    assert [facts(part) for part in results[0]] == [facts(part) for part in results[1]]
+
+
+def iter_of(grid):
+    """A generator that returns a grid and yields nothing."""
+    yield from ()
+    return grid
+
+
 def test_it_goes_on_from_any_round_as_if_undisturbed(portrait):
     grid = np.random.default_rng(5).permutation(240)
     parts = refined(portrait, 16, grid)

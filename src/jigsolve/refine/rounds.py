@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from .anneal import Chain, anneal, copy_grid, new_chain
 from .exchanges import SIZES, TEMPERATURE, exchanged, exchanges_bytes
 from .merge import merge
 from .patches import MOST_CELLS, Grounds, Way, grounds_of, patches_bytes, rearranged
+from .shifts import PLACES, segments_in, shifted
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
@@ -43,6 +44,11 @@ WAYS = (
 )
 # After how many rounds patches are exchanged: first, and when single pieces have been mended in between.
 EXCHANGING = (0, 2)
+# After how many rounds segments are shifted, how many of them at most, and moves of a chain that mends what a shift
+# left, at effort 0.
+SHIFTING = (1, 3, 5, 7)
+MOST_SHIFTED = 6
+MENDING_MOVES = 3_000
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
@@ -75,6 +81,9 @@ PLAUSIBLE = 10
 LIKELY = 4.0
 # The memory of pair costs of one thread has about this many entries of 8 bytes at most, as a power of two.
 MEMORY_BITS = 23
+
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -158,6 +167,8 @@ def refine(
         if setting.rearranges(start):
             if start.rounds in EXCHANGING:
                 now = yield from _exchanged(setting, now)
+            if start.rounds in SHIFTING:
+                now = yield from _shifted(setting, now)
             other = yield from _rearranged(setting, now)
             now = _merged(setting, now, [other])
             yield now
@@ -184,15 +195,48 @@ def _exchanged(setting: Setting, now: Refinement) -> Generator[Refinement, None,
         steps = exchanged(
             setting.compatibility.told, setting.grounds, grid, size, TEMPERATURE * setting.unit, key, setting.threads
         )
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                if end.value:
-                    now = _merged(setting, now, [other.ravel() for other in end.value])
-                break
-            yield now
+        others = yield from _meanwhile(now, steps)
+        if others:
+            now = _merged(setting, now, [other.ravel() for other in others])
     return now
+
+
+def _shifted(setting: Setting, now: Refinement) -> Generator[Refinement, None, Refinement]:
+    """Return the arrangement of the moment with segments shifted, those for which it pays; yield while that takes."""
+    in_vain: set[int] = set()
+    for turn in range(MOST_SHIFTED):
+        grid = now.grid.reshape(-1, setting.columns)
+        segments = segments_in(setting.compatibility, grid)
+        segment = next((one for one in segments if one.name not in in_vain), None)
+        if segment is None:
+            break
+        in_vain.add(segment.name)
+        for place, other in enumerate(shifted(setting.compatibility, grid, segment, setting.threads)):
+            now = yield from _mended(setting, now, other.ravel(), 1 + turn * PLACES + place)
+            if segment.is_moved(grid, now.grid.reshape(grid.shape)):  # It may have further to go.
+                in_vain.remove(segment.name)
+                break
+    return now
+
+
+def _mended(
+    setting: Setting, now: Refinement, other: NDArray[np.int32], series: int
+) -> Generator[Refinement, None, Refinement]:
+    """Return the arrangement of the moment with what is cheaper in another one, once that was annealed for a while."""
+    trial = replace(now, grid=other, cost=setting.cost_of(other))
+    chains = _new_chains(setting, (other,), now.round, series)
+    trial = yield from _meanwhile(now, _annealed(setting, trial, chains, MENDING_MOVES * 2**setting.effort))
+    return _merged(setting, now, [trial.grid])
+
+
+def _meanwhile(now: Refinement, steps: Generator[object, None, Value]) -> Generator[Refinement, None, Value]:
+    """Return what some steps return, and yield the arrangement of the moment after each of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        yield now
 
 
 def _rearranged(setting: Setting, now: Refinement) -> Generator[Refinement, None, NDArray[np.int32]]:
@@ -201,12 +245,8 @@ def _rearranged(setting: Setting, now: Refinement) -> Generator[Refinement, None
     way, most_cells = WAYS[turn % len(WAYS)], MOST_CELLS if turn < LONG_TURNS else CELLS_AFTER
     grid = now.grid.reshape(-1, setting.columns)
     steps = rearranged(setting.compatibility.told, setting.grounds, grid, way, most_cells, setting.threads)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value.ravel()
-        yield now
+    other = yield from _meanwhile(now, steps)
+    return other.ravel()
 
 
 def _annealed(
@@ -237,13 +277,18 @@ def most_moves(pieces: int, effort: int) -> tuple[int, int]:
     return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
-def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int) -> list[Chain]:
-    """Return chains that start from one of the grids after the other."""
+def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int, series: int = 0) -> list[Chain]:
+    """Return chains that start from one of the grids after the other; each series of a round is another."""
     seeds = np.uint64(setting.seed), np.uint64(number)
     with setting.memory() as memory:
         return [
             new_chain(
-                setting.compatibility, setting.columns, grids[index % len(grids)], memory, *seeds, np.uint64(index)
+                setting.compatibility,
+                setting.columns,
+                grids[index % len(grids)],
+                memory,
+                *seeds,
+                np.uint64(series * len(TEMPERATURES) + index),
             )
             for index in range(len(TEMPERATURES))
         ]
