@@ -42,8 +42,8 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
-# After how many rounds patches are exchanged: first, and when single pieces have been mended in between.
-EXCHANGING = (0, 2)
+# After how many rounds patches are exchanged: first, and when segments were shifted and pieces mended in between.
+EXCHANGING = (0, 2, 4)
 # After how many rounds segments are shifted, how many of them at most, and moves of a chain that mends what a shift
 # left, at effort 0.
 SHIFTING = (1, 3, 5, 7)
