@@ -197,6 +197,13 @@ def test_a_segment_moves_as_the_phases_of_its_pieces_repeat():
     assert _suited(no_bearings(), grid, segment_of(mask)).tolist() == [[True]]
 
 
-def test_warming_up_needs_no_segment():
+def test_nothing_is_left_to_compile(drawn):
+    _, _, wrong, mask = drawn
+    compatibility = compatibility_of(midline_seams(drawn_puzzle(ROWS, COLUMNS, 24)))
+    kernels = (fill_shifts, cost_around, move)
     with Threads(1) as pool:
-        compile_shifts(compatibility_of(midline_seams(drawn_puzzle(3, 4))), 4, pool)
+        compile_shifts(compatibility, COLUMNS, pool)
+        signatures = [len(each.signatures) for each in kernels]
+        assert min(signatures) > 0
+        assert list(shifted(compatibility, wrong, segment_of(mask), pool))
+    assert [len(each.signatures) for each in kernels] == signatures
