@@ -50,7 +50,7 @@ def cost_all(compatibility: Any, columns: int, grids: Any, parents: Any) -> floa
     total = 0.0
     memory = new_memory(grids.shape[1], 0)
     for first, _ in parents:
-        total += grid_cost(compatibility.features, columns, grids[first], memory)
+        total += grid_cost(compatibility.features, compatibility.bearings, columns, grids[first], memory)
     return total
 
 

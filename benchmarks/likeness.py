@@ -21,7 +21,7 @@ from jigsolve.compatibility import likeness_costs as costs
 from jigsolve.compatibility.candidates import learn
 from jigsolve.compatibility.seam_costs import Seams, square_of_lines
 from jigsolve.compatibility.seams import traced_seams
-from jigsolve.compatibility.trace_costs import broken_between, changed_between
+from jigsolve.compatibility.trace_costs import UNKNOWN, broken_between, changed_between
 from jigsolve.parameters import SMALL_PUZZLE
 from jigsolve.threads import Threads
 
@@ -51,9 +51,9 @@ def compare(features, side, others, out):
         other = np.int64(others[index])
         square = square_of_lines(features.lines, features.lengths, features.means, features.weights, side, other)
         out[index, 0] = square
-        out[index, 1] = broken_between(features.traces.brightness, side, other)
-        out[index, 2] = broken_between(features.traces.colour, side, other)
-        out[index, 3] = changed_between(features.traces.colour, side, other)
+        out[index, 1] = broken_between(features.traces.brightness, side, other, UNKNOWN)
+        out[index, 2] = broken_between(features.traces.colour, side, other, UNKNOWN)
+        out[index, 3] = changed_between(features.traces.colour, side, other, UNKNOWN)
 
 
 def terms_of(seams: Seams, side: int, others: NDArray[np.int64], said: NDArray[np.float64]) -> NDArray[np.float64]:

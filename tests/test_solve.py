@@ -475,7 +475,7 @@ with Threads(1) as pool:
             for to in (planes.Undoing(nothing, nothing), undoing)]
     clipped = np.array([[[[0, 9, 9]]], [[[9, 9, 255]]], [[[9, 0, 9]]]], dtype=np.uint8)
     phased = candidates.find_candidates(traced_seams(coloured), 2, pool)
-    known = phased._replace(bearings=candidates.bearings_of(phased.told))
+    known = phased._replace(bearings=candidates.bearings_of(phased.features, phased.told))
     patches.compile_patches(known, coloured.columns, pool)
     ramps.FEWEST = likeness.FEWEST = 1
     flat = candidates.find_candidates(traced_seams(Puzzle.from_array(sky(5, 6), 12)), 2, pool)
@@ -485,7 +485,7 @@ with Threads(1) as pool:
 told = [patterned.candidates.tolist(), [levels.tolist() for levels in seen], patterns.kinds_of(clipped).tolist()]
 told.append(float(likeness_costs.vagueness(np.uint64(0b1101), np.uint64(0b0101))))
 colour = phased.features.traces.colour
-told.append([int(trace_costs.changed_between(colour, 4 * a, 4 * b + 2)) for a in range(16) for b in range(16)])
+told.append([int(trace_costs.changed_between(colour, 4 * a, 4 * b + 2, -1)) for a in range(16) for b in range(16)])
 told += [phased.candidates.tolist(), flat.candidates.tolist(), flat.costs.tolist(), found.shape]
 print(json.dumps([(r.arrangement.grid.tolist(), r.cost) for r in results] + told))
 """
@@ -519,16 +519,17 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 WARMED_UP = """
 from jigsolve import warm_up
 from jigsolve.compatibility import bearings, context, likeness, lists, loops, patterns, phases, ramps, segments, traces
-from jigsolve.refine import anneal, beliefs, patches
+from jigsolve.refine import anneal, beliefs, exchanges, patches
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [ramps.fill_summaries, likeness.find_units, patches.fill_expected]
-kernels += [bearings.count_corners, bearings.phases_around, patches.fill_phases]
+kernels += [bearings.frame_numbers, bearings.phases_around, patches.fill_phases]
 kernels += [phases.find_links, phases.add_evidence, phases.narrow, phases.drop, phases.keep_likely]
 kernels += [patterns.kinds_of, patterns.count_patterns, patterns.find_unlikely]
 kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal.anneal]
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
 kernels += [segments.believe, segments.absorb, patches.find_doubted, patches.label, patches.fill_costs, patches.hear]
+kernels += [bearings.fill_codes, exchanges.fill_outside, exchanges.fill_costs_between, exchanges.exchange]
 kernels += [beliefs.fill_likelihoods, beliefs.tell_neighbours, beliefs.choose, beliefs.swap_down]
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """

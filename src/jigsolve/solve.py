@@ -15,6 +15,7 @@ from .arrangement import Arrangement
 from .budget import fitted, half_of_free_memory
 from .checkpoint import Checkpoint, Checkpoints, Saver, State, Warn, check_every, read_checkpoint, write_checkpoint
 from .checks import one_of, seed_number, whole_number
+from .compatibility.bearings import bearings_of, no_bearings
 from .compatibility.candidates import Compatibility, compile_segments, find_candidates, learn
 from .compatibility.costs import Features
 from .compatibility.lab import lab_features
@@ -25,7 +26,16 @@ from .errors import InputError, OutputError
 from .genetic.algorithm import Evolution, evolve
 from .genetic.population import cost_of_grid
 from .history import EVOLVE, REFINE, Generation
-from .parameters import DEFAULT_PRESET, Greedy, Measure, MutationUnit, Parameters, Selection, parameters_of
+from .parameters import (
+    DEFAULT_PRESET,
+    SMALL_PUZZLE,
+    Greedy,
+    Measure,
+    MutationUnit,
+    Parameters,
+    Selection,
+    parameters_of,
+)
 from .puzzle import Puzzle
 from .refine.exchanges import compile_exchanges
 from .refine.patches import compile_patches
@@ -217,9 +227,10 @@ def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure 
     measure = measure or parameters_of(DEFAULT_PRESET).measure
     one_of("measure", measure, tuple(MEASURES))
     with Threads(None) as pool:
-        features, _ = learn(MEASURES[measure](puzzle), pool)
+        features, told = learn(MEASURES[measure](puzzle), pool)
+    bearings = bearings_of(features, told) if len(puzzle) > SMALL_PUZZLE else no_bearings()
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
-    return cost_of_grid(features, puzzle.columns, grid)
+    return cost_of_grid(features, puzzle.columns, grid, bearings)
 
 
 def warm_up(preset: str = DEFAULT_PRESET, measure: Measure | None = None) -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from jigsolve.compatibility.bearings import no_bearings
 from jigsolve.compatibility.costs import cost_of
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.compatibility.memory import cost_in, new_memory, recalled, remember, row_and_other, slot_of
@@ -20,7 +21,7 @@ def test_any_size_gives_the_cost_without_memory(measure, bits):
     rng = np.random.default_rng(1)
     grids = [rng.permutation(20).astype(np.int32) for _ in range(6)]
     for grid in (*grids, *reversed(grids)):
-        assert grid_cost(features, 5, grid, memory) == cost_of_grid(features, 5, grid)
+        assert grid_cost(features, no_bearings(), 5, grid, memory) == cost_of_grid(features, 5, grid)
 
 
 @pytest.mark.parametrize("bits", [0, 1, 2, 4])

@@ -5,7 +5,7 @@ from jigsolve import Puzzle, solve
 from jigsolve.compatibility.candidates import SEVERAL, find_candidates
 from jigsolve.compatibility.phases import CLEAR, COMPLETE, MOSTLY_WHOLE, narrowed, share_of_several
 from jigsolve.compatibility.seams import traced_seams
-from jigsolve.compatibility.trace_costs import LEGIBLE, MASK, NUMBERS, broken_between, byte_of
+from jigsolve.compatibility.trace_costs import LEGIBLE, MASK, NUMBERS, UNKNOWN, broken_between, byte_of
 from jigsolve.threads import Threads
 from tests.puzzles import compressed_colours
 
@@ -86,7 +86,7 @@ def linking(traces, piece, direction):
     plane, side = traces.brightness, 4 * piece + direction
     facing = 4 * (piece + (1, COLUMNS)[direction]) + direction + 2
     legible = plane.keys[side, LEGIBLE] != 0 and plane.keys[facing, LEGIBLE] != 0
-    return legible and broken_between(plane, side, facing) < COMPLETE
+    return legible and broken_between(plane, side, facing, UNKNOWN) < COMPLETE
 
 
 def test_partners_that_contradict_each_other_tell_nothing_wrong(features):
@@ -112,7 +112,7 @@ def test_numbers_that_are_no_longer_plausible_are_dropped(features):
         dropped += len(had) - len(left)
     assert dropped > 20
     # What is broken between two sides is told without them.
-    assert broken_between(after.colour, 0, 6) >= broken_between(features.traces.colour, 0, 6)
+    assert broken_between(after.colour, 0, 6, UNKNOWN) >= broken_between(features.traces.colour, 0, 6, UNKNOWN)
 
 
 def test_candidates_are_found_among_fewer(features):

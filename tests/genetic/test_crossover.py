@@ -28,7 +28,7 @@ from jigsolve.genetic.crossover import (
     grow,
     new_workspace,
 )
-from jigsolve.genetic.population import grid_cost
+from jigsolve.genetic.population import cost_of_grid
 from jigsolve.genetic.random import first_state
 from tests import naive
 from tests.puzzles import compatibility_of, costs_of, random_features, random_pieces
@@ -394,7 +394,7 @@ def test_children_lie_as_phases_demand_from_their_start_on():
     piece = np.arange(rows * columns)
     phase = piece // columns % 4 * 4 + piece % columns % 4
     masks = np.uint64(1) << phase.astype(np.uint64)
-    known = compatibility._replace(bearings=Bearings(masks, moved))
+    known = compatibility._replace(bearings=Bearings(masks, np.zeros(len(masks), np.bool_), moved))
     first, second = random_parents(rng, rows, columns)
     suited = []
     for judge in (compatibility, known):
@@ -496,7 +496,10 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     parent = rng.permutation(pieces).astype(np.int32)
     parents = np.zeros((children, 2), dtype=np.int64)
     grids, costs = np.empty((children, pieces), dtype=np.int32), np.empty(children)
-    old = (parent[np.newaxis], np.array([grid_cost(compatibility.features, columns, parent, new_memory(pieces, 0))]))
+    old = (
+        parent[np.newaxis],
+        np.array([cost_of_grid(compatibility.features, columns, parent)]),
+    )
     key = np.uint64(1)
     phases = breed(
         compatibility, columns, old, parents, 0.25, 0.0, empty_memory(pieces, 0), key, key, (grids, costs), 0, children
@@ -504,7 +507,7 @@ def test_breeding_gives_costs_and_counts_and_mutates_the_asked_share_of_children
     assert phases.sum() == children * (pieces - 1)
     assert (np.sort(grids, axis=1) == np.arange(pieces)).all()
     for index in range(0, children, 97):
-        assert costs[index] == grid_cost(compatibility.features, columns, grids[index], new_memory(pieces, 0))
+        assert costs[index] == cost_of_grid(compatibility.features, columns, grids[index])
     # A mutant differs from its two equal parents unless the random piece happened to be the right one.
     mutants = np.mean((grids != parent).any(axis=1))
     assert 0.17 < mutants < 0.27

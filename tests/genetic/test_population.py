@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from jigsolve.compatibility.bearings import no_bearings
 from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.memory import new_memory
 from jigsolve.genetic.population import Population, grid_cost
@@ -19,7 +20,7 @@ def test_the_cost_of_an_arrangement_whatever_is_remembered(rows, columns, bits):
     for seed in (6, 7, 7, 6):
         grid = np.random.default_rng(seed).permutation(rows * columns).astype(np.int32)
         expected = naive.grid_cost(squares, grid.reshape(rows, columns), SCALE)
-        assert grid_cost(features, columns, grid, memory) == pytest.approx(expected, rel=1e-6)
+        assert grid_cost(features, no_bearings(), columns, grid, memory) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_random_population_holds_permutations_their_costs_and_every_order():
@@ -28,7 +29,7 @@ def test_a_random_population_holds_permutations_their_costs_and_every_order():
         population = Population.random(2400, compatibility, 2, seed=3, threads=threads)
     assert (np.sort(population.grids, axis=1) == np.arange(4)).all()
     for grid, cost in zip(population.grids[:50], population.costs[:50], strict=True):
-        assert cost == grid_cost(compatibility.features, 2, grid, new_memory(4, 0))
+        assert cost == grid_cost(compatibility.features, no_bearings(), 2, grid, new_memory(4, 0))
     assert population.costs[population.best()] == population.costs.min()
     _, counts = np.unique(population.grids, axis=0, return_counts=True)
     assert len(counts) == 24

@@ -35,12 +35,14 @@ from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, ran
 FRAMES = st.tuples(st.integers(1, 7), st.integers(1, 7))
 BITS = 4
 NO_PHASES = np.empty((0, 0), dtype=np.uint64)
+NONE_OF_SEVERAL = np.empty(0, dtype=np.bool_)
 
 
 def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
     grid = np.ascontiguousarray(grid, dtype=np.int32).ravel()
-    key = np.uint64(seed)
-    return new_chain(compatibility, columns, grid, empty_memory(len(grid), bits), key, np.uint64(1), np.uint64(index))
+    key, codes = np.uint64(seed), np.zeros(len(grid), dtype=np.int32)
+    memory = empty_memory(len(grid), bits)
+    return new_chain(compatibility, columns, codes, grid, memory, key, np.uint64(1), np.uint64(index))
 
 
 def advance(compatibility, columns, chain, begin, end, moves, temperature, bits=BITS):
@@ -54,7 +56,7 @@ def test_pieces_are_brought_only_where_they_can_lie():
     compatibility = compatibility_of(midline_seams(puzzle))
     moved = np.array([[[0, 1], [1, 0]]])
     for masks in (np.full(48, 1, dtype=np.uint64), np.full(48, 3, dtype=np.uint64)):
-        bearings = Bearings(masks, moved)
+        bearings = Bearings(masks, np.zeros(48, np.bool_), moved)
         phases = phases_around(bearings, np.uint64(2))
         chain = chain_from(compatibility._replace(bearings=bearings), 8, np.arange(48))
         anneal(compatibility._replace(bearings=bearings), 8, phases, chain, empty_memory(48, BITS), 0, 4000, 4000, 0.0)
@@ -64,7 +66,7 @@ def test_pieces_are_brought_only_where_they_can_lie():
         same = (grid_of(chain, 8) == grid_of(everywhere, 8)).all()
         # With both phases a piece suits every cell; with the first only those of odd columns, so moves are missing.
         assert same == (masks[0] == 3)
-    nowhere = compatibility._replace(bearings=Bearings(np.zeros(48, dtype=np.uint64), moved))
+    nowhere = compatibility._replace(bearings=Bearings(np.zeros(48, dtype=np.uint64), np.zeros(48, np.bool_), moved))
     chain = chain_from(nowhere, 8, np.arange(48))
     anneal(nowhere, 8, phases, chain, empty_memory(48, BITS), 0, 4000, 4000, 0.0)
     assert (grid_of(chain, 8) == np.arange(48)).all()
@@ -137,7 +139,9 @@ def test_of_a_few_doubts_the_dearest_is_taken(frame, seed):
     states = [np.uint64((seed + step * int(GAMMA)) % 2**64) for step in range(1, DRAWN + 1)]
     drawn = [listed[below(np.uint64(mix(state)), len(listed))] for state in states]
     memory = empty_memory(rows * columns, BITS)
-    side = dearest_doubt(compatibility.features, fair, *memory, chain.board, chain.doubts, np.uint64(seed))
+    side = dearest_doubt(
+        compatibility.features, NONE_OF_SEVERAL, fair, *memory, chain.board, chain.doubts, np.uint64(seed)
+    )
 
     def excess(side):
         piece, direction = divmod(side, 4)
@@ -462,7 +466,7 @@ def test_holes_are_filled_for_what_is_said_and_filling_ends_where_more_is_spent_
         pool = board.cells[holes].copy()
         board.cells[holes] = HOLE
         spent = naive.cost_of_pairs(inside(board.cells, rows, columns), costs)
-        room = (features, memory.entries, memory.step, board, holes, number, pool)
+        room = (features, compatibility.bearings.several, memory.entries, memory.step, board, holes, number, pool)
         spent = fill_holes(*room, key, noise, spent, allowed)
         return spent, inside(board.cells, rows, columns)
 

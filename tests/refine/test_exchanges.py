@@ -2,16 +2,20 @@ import numpy as np
 import pytest
 
 from jigsolve import Puzzle
+from jigsolve.compatibility.bearings import Bearings
 from jigsolve.compatibility.candidates import find_candidates
+from jigsolve.compatibility.lab import lab_features
+from jigsolve.compatibility.likeness_costs import COLUMNS, FLAT, no_likeness
 from jigsolve.compatibility.lists import costs_from, costs_squared
 from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine import exchanges as module
 from jigsolve.refine.exchanges import (
     CANDIDATES,
-    CHAINS,
+    HEATS,
     MOST_CELLS,
     Chain,
+    Kinds,
     Tables,
     compile_exchanges,
     cost_of_cells,
@@ -19,30 +23,63 @@ from jigsolve.refine.exchanges import (
     exchanged,
     exchanges_bytes,
     fill_candidates,
+    fill_outside,
+    kinds_of,
     plan_rectangles,
     plan_slide,
+    suit_all,
 )
-from jigsolve.refine.patches import Grounds, fill_outside, grounds_of
+from jigsolve.refine.patches import Grounds, Places, grounds_of
 from jigsolve.threads import Threads
 from tests.puzzles import drawn_puzzle, result_of
 
 SHAPE = (7, 9)
 
 
-def region(seed=1):
-    """Tables of random costs, of a region of 7 x 9 cells without its corners and one within."""
+def region(seed=1, period=1):
+    """Tables of random costs, of a region of 7 x 9 cells without its corners and one within.
+
+    Kinds repeat after a period along both axes; a patch suits that of its own cell, and others by chance.
+    """
     random = np.random.default_rng(seed)
     inside = np.ones(SHAPE, dtype=bool)
     inside[0, 0] = inside[0, -1] = inside[-1, 0] = inside[-1, -1] = inside[3, 4] = False
     rows, columns = np.nonzero(inside)
-    count = len(rows)
-    costs = random.uniform(1, 9, (2, count, count)).astype(np.float32)
-    candidates = np.empty((4, count, CANDIDATES), dtype=np.int32)
-    fill_candidates(costs, candidates, 0, count)
+    count, kinds = len(rows), period**2
+    of = rows % period * period + columns % period
+    down, right = np.divmod(np.arange(kinds), period)
+    beside = np.stack([down * period + (right + 1) % period, (down + 1) % period * period + right])
+    suited = random.random((kinds, count)) < 0.5 if period > 1 else np.ones((1, count), dtype=bool)
+    suited[of, np.arange(count)] = True
+    indices = np.where(suited, np.cumsum(suited, axis=1) - 1, -1).astype(np.int32)
+    firsts = np.concatenate([[0], np.cumsum(suited.sum(axis=1))])
+    known = Kinds(of, beside, np.nonzero(suited)[1].astype(np.int32), firsts, indices, np.array([period, period]))
+    members = [known.members_of(kind) for kind in range(kinds)]
+    costs, begins = [], np.zeros((2, kinds), dtype=np.int64)
+    candidates = np.full((4, len(known.members), CANDIDATES), -1, dtype=np.int32)
+    for axis, kind in np.ndindex(2, kinds):
+        ones, others = members[kind], members[beside[axis, kind]]
+        begins[axis, kind] = sum(table.size for table in costs)
+        costs.append(random.uniform(1, 9, (len(ones), len(others))).astype(np.float32))
+        fill_candidates(costs[-1], ones, others, candidates[axis, firsts[kind] :], 0, len(ones))
+        turned, there = np.ascontiguousarray(costs[-1].T), candidates[axis + 2, firsts[beside[axis, kind]] :]
+        fill_candidates(turned, others, ones, there, 0, len(others))
+    sizes = np.diff(firsts)[of]
+    outside = random.uniform(0, 2, sizes.sum()).astype(np.float32)
     numbers = np.full((SHAPE[0] + 2, SHAPE[1] + 2), -1, dtype=np.int32)
     numbers[rows + 1, columns + 1] = np.arange(count)
-    outside = random.uniform(0, 2, (count, count)).astype(np.float32)
-    return Tables(costs, outside, candidates, rows, columns, numbers)
+    tables = [table.ravel() for table in costs]
+    return Tables(
+        known, np.concatenate(tables), begins, outside, np.cumsum(sizes) - sizes, candidates, rows, columns, numbers
+    )
+
+
+def naive_pair(tables, axis, cell, patch, other_cell, other):
+    """What two patches cost beside each other, found in the table of their kinds."""
+    kinds = tables.kinds
+    ones, others = (kinds.members_of(kinds.of[place]).tolist() for place in (cell, other_cell))
+    table = tables.costs[tables.begins[axis, kinds.of[cell]] :][: len(ones) * len(others)].reshape(len(ones), -1)
+    return float(table[ones.index(patch), others.index(other)])
 
 
 def chain_of(count, state=1):
@@ -51,33 +88,54 @@ def chain_of(count, state=1):
 
 def naive_cost(tables, patches):
     """What all patches cost where they lie, seam by seam."""
-    total = sum(float(tables.outside[cell, patch]) for cell, patch in enumerate(patches))
+    total = 0.0
     for cell, patch in enumerate(patches):
+        members = tables.kinds.members_of(tables.kinds.of[cell]).tolist()
+        total += float(tables.outside[tables.outside_begins[cell] + members.index(patch)])
         row, column = tables.rows[cell] + 1, tables.columns[cell] + 1
         for axis, other in enumerate((tables.numbers[row, column + 1], tables.numbers[row + 1, column])):
             if other >= 0:
-                total += float(tables.costs[axis, patch, patches[other]])
+                total += naive_pair(tables, axis, cell, patch, other, patches[other])
     return total
 
 
-def test_candidates_are_the_patches_that_fit_best():
-    tables = region()
-    for direction in range(4):
-        costs = tables.costs[direction] if direction < 2 else tables.costs[direction - 2].T
-        for patch in range(len(costs)):
-            order = [int(other) for other in np.argsort(costs[patch], kind="stable") if other != patch]
-            assert tables.candidates[direction, patch].tolist() == order[:CANDIDATES]
+@pytest.mark.parametrize("period", [1, 2])
+def test_candidates_are_the_patches_that_fit_best(period):
+    tables = region(period=period)
+    kinds, of_kind = tables.kinds, {int(kind): cell for cell, kind in enumerate(tables.kinds.of)}
+    for axis, kind in np.ndindex(2, period**2):
+        beside = int(kinds.beside[axis, kind])
+        cells, members = (of_kind[kind], of_kind[beside]), (kinds.members_of(kind), kinds.members_of(beside))
+        for turn, direction in enumerate((axis, axis + 2)):
+            for index, patch in enumerate(members[turn]):
+                others = [int(other) for other in members[1 - turn] if other != patch]
+                pairs = [(patch, other) if turn == 0 else (other, patch) for other in others]
+                costs = [naive_pair(tables, axis, cells[0], one, cells[1], two) for one, two in pairs]
+                expected = [others[place] for place in np.argsort(costs, kind="stable")][:CANDIDATES]
+                found = tables.candidates[direction, kinds.firsts[(kind, beside)[turn]] + index]
+                assert found.tolist() == expected + [-1] * (CANDIDATES - len(expected))
 
 
-def test_what_changed_cells_cost_differs_as_everything_does():
-    tables = region()
+def suited_order(tables, random, cells):
+    """The patches of some cells in another order that suits these."""
+    while True:
+        order = random.permutation(cells)
+        if suit_all(tables.kinds, cells, order, len(cells)):
+            return order
+
+
+@pytest.mark.parametrize("period", [1, 2])
+def test_what_changed_cells_cost_differs_as_everything_does(period):
+    tables = region(period=period)
     count = len(tables.rows)
     random = np.random.default_rng(2)
     for mark in range(1, 50):
-        patches = random.permutation(count).astype(np.int32)
-        changed = random.permutation(count)[: random.integers(1, 20)].astype(np.int32)
+        patches = np.arange(count, dtype=np.int32)
+        if period == 1:
+            random.shuffle(patches)
+        changed = random.permutation(count)[: random.integers(1, 5 if period > 1 else 20)].astype(np.int32)
         after = patches.copy()
-        after[changed] = random.permutation(patches[changed])
+        after[changed] = patches[suited_order(tables, random, changed)]
         marks = np.zeros(count, dtype=np.int64)
         marks[changed] = mark
         costs = [cost_of_cells(tables, these, changed, len(changed), marks, mark) for these in (patches, after)]
@@ -155,17 +213,34 @@ def test_rectangles_change_places_as_they_are():
     assert swapped > 500
 
 
+def test_where_kinds_repeat_as_many_come_together_as_that_takes():
+    tables = region(period=2)
+    line = tables.numbers[2, 2:8]
+    assert planned(plan_slide, tables, line[0], line[3], ONE_LINE) is None  # That is another kind.
+    patches = planned(plan_slide, tables, line[0], line[4], ONE_LINE)
+    assert patches[line].tolist() == [*line[2:], *line[:2]]
+    back = planned(plan_slide, tables, line[5], line[1], ONE_LINE)
+    assert back[line].tolist() == [*line[4:], *line[:4]]
+    # Where the second of those that come together is meant, they begin one cell before.
+    second = planned(plan_slide, tables, line[1], line[3], np.uint64(1 << 15))
+    assert second[line[:4]].tolist() == [*line[2:4], *line[:2]]
+    for found in (patches, back, second):
+        assert (tables.kinds.of[found] == tables.kinds.of).all()
+
+
+@pytest.mark.parametrize("period", [1, 2])
 @pytest.mark.parametrize("temperature", [0.0, 2.0])
-def test_every_cell_holds_one_patch_and_nothing_gets_dearer_when_cold(temperature):
-    tables = region()
+def test_every_cell_holds_one_patch_and_nothing_gets_dearer_when_cold(temperature, period):
+    tables = region(period=period)
     count = len(tables.rows)
     chain = chain_of(count)
     costs = [naive_cost(tables, chain.patches)]
     for part in range(20):
         exchange(tables, chain, 500 * part, 500 * (part + 1), 10_000, temperature)
         assert (chain.patches[chain.cells] == np.arange(count)).all()
+        assert suit_all(tables.kinds, np.arange(count), chain.patches, count)
         costs.append(naive_cost(tables, chain.patches))
-    assert costs[-1] < 0.75 * costs[0]
+    assert costs[-1] < (0.75 if period == 1 else 0.9) * costs[0]
     if temperature == 0:
         assert (np.diff(costs) < 1e-3).all()
 
@@ -208,16 +283,19 @@ def exchanges(picture, grid, size, threads=2, key=(1, 1)):
     compatibility, grounds, _ = picture
     assert isinstance(grounds, Grounds)
     with Threads(threads) as pool:
-        return result_of(exchanged(compatibility.features, grounds, grid, size, 1.0, key, pool))
+        return result_of(exchanged(compatibility.features, grounds, grid, size, (1.0, 1.0), key, pool))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
-def test_a_strip_that_is_shifted_comes_back(picture, size):
+def test_a_strip_that_is_shifted_comes_back(picture, size, monkeypatch):
     grid = picture[2].copy()
     grid[4 : 4 + size] = np.roll(grid[4 : 4 + size], size, axis=1)
     grid[12 : 12 + size] = np.roll(grid[12 : 12 + size], -2 * size, axis=1)
+    if size == 1:  # All that is known of the pieces of this photograph is that they are not flat.
+        assert exchanges(picture, grid, size) == []
+        monkeypatch.setattr(module, "_flat_pieces", lambda features, pieces: np.ones(pieces, dtype=np.bool_))
     found = exchanges(picture, grid, size)
-    assert len(found) == CHAINS
+    assert len(found) == 2
     for other in found:
         assert (other == picture[2]).mean() > 0.95
     costs = [cost_of_grid(picture[0].features, 16, other.ravel()) for other in (*found, grid)]
@@ -244,9 +322,58 @@ def test_what_is_beyond_doubt_stays(picture):
 
 def test_more_patches_than_tables_can_hold_stay(picture, monkeypatch):
     grid = np.roll(picture[2], 2, axis=1)
-    assert len(exchanges(picture, grid, 2)) == CHAINS
+    assert len(exchanges(picture, grid, 2)) == 2
     monkeypatch.setattr(module, "MOST_CELLS", 3)
     assert exchanges(picture, grid, 2) == []
+
+
+PERIOD = np.arange(16).reshape(4, 4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_patches_suit_the_kinds_that_their_phases_allow_and_that_of_their_cell(size):
+    """Phases repeat after four pieces; of each patch the first piece knows its phase, but of every third."""
+    rows, columns = (part.ravel() for part in np.mgrid[:8:size, 1:9:size])
+    corners = np.stack([rows, columns], axis=1)
+    pieces = (
+        rows[:, np.newaxis, np.newaxis] + np.arange(size)[:, np.newaxis],
+        columns[:, np.newaxis, np.newaxis] + np.arange(size),
+    )
+    grid = np.arange(80, dtype=np.int32).reshape(8, 10)
+    masks = np.uint64(1) << PERIOD[np.arange(80) // 10 % 4, np.arange(80) % 10 % 4].astype(np.uint64)
+    masks[::3] = 2**16 - 1
+    down, right = (np.arange(4).reshape(shape) for shape in ((4, 1, 1), (1, 4, 1)))
+    moved = (PERIOD.ravel() // 4 + down) % 4 * 4 + (PERIOD.ravel() + right) % 4
+    bearings = Bearings(masks, masks == 2**16 - 1, moved)
+    patches = grid[pieces]
+    order = np.random.default_rng(1).permutation(len(patches))
+    found = kinds_of(bearings, PERIOD, Places(rows, columns, corners, pieces), patches[order])
+    assert len(found.firsts) - 1 == (4 // size) ** 2
+    assert found.strides.tolist() == [4 // size] * 2
+    for cell in range(len(order)):
+        for patch in range(len(order)):
+            own = [masks[piece] == 2**16 - 1 for piece in patches[order[patch]].ravel()]
+            suits = all(own) or (corners[order[patch]] % 4 == corners[cell] % 4).all()
+            lies = (corners[patch] % 4 == corners[cell] % 4).all()
+            index = found.indices[found.of[cell], patch]
+            assert (index >= 0) == (suits or lies)
+            assert index < 0 or found.members_of(found.of[cell])[index] == patch
+    for axis, step in enumerate(((0, size), (size, 0))):
+        for cell, corner in enumerate(corners):
+            there = (corners % 4 == (corner + step) % 4).all(axis=1)
+            assert set(found.of[there]) == {found.beside[axis, found.of[cell]]}
+    unknown = kinds_of(bearings, np.full((1, 1), -1), Places(rows, columns, corners, pieces), patches)
+    assert (unknown.indices == np.arange(len(patches))).all()
+    assert unknown.beside.tolist() == [[0], [0]]
+
+
+def test_pieces_are_flat_as_far_as_likeness_tells(picture):
+    assert not module._flat_pieces(picture[0].features, 256).any()
+    sheets = np.zeros((2 * 5, COLUMNS), dtype=np.float32)
+    sheets[:, FLAT] = np.repeat([0, 0.2, 1, 0, 1], 2)
+    features = picture[0].features._replace(likeness=no_likeness()._replace(sheets=sheets))
+    assert module._flat_pieces(features, 5).tolist() == [False, True, True, False, True]
+    assert not module._flat_pieces(lab_features(drawn_puzzle(2, 3)), 6).any()
 
 
 def test_nothing_is_left_to_compile():
@@ -258,7 +385,7 @@ def test_nothing_is_left_to_compile():
         assert min(signatures) > 0
         grid = np.random.default_rng(1).permutation(64).astype(np.int32).reshape(8, 8)
         compatibility = find_candidates(features, 2, threads)
-        assert result_of(exchanged(compatibility.told, grounds_of(compatibility), grid, 2, 1.0, (1, 1), threads))
+        assert result_of(exchanged(compatibility.told, grounds_of(compatibility), grid, 2, HEATS[2], (1, 1), threads))
     assert [len(each.signatures) for each in kernels] == signatures
 
 

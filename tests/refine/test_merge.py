@@ -15,7 +15,8 @@ def merged(features, columns, grid, other, least_gain=1e-6, bits=0):
     """What two arrangements give, and what is said to be gained."""
     result = np.ascontiguousarray(grid, dtype=np.int32).ravel().copy()
     untouched = np.ascontiguousarray(other, dtype=np.int32).ravel()
-    gain = merge(features, columns, result, untouched, new_memory(len(result), bits), least_gain)
+    nowhere, none = np.zeros(len(result), dtype=np.int32), np.zeros(len(result), dtype=np.bool_)
+    gain = merge(features, nowhere, none, columns, result, untouched, new_memory(len(result), bits), least_gain)
     return result, gain
 
 

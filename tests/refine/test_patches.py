@@ -30,6 +30,7 @@ from tests.puzzles import compatibility_of, costs_of, drawn_puzzle, random_featu
 
 WAY = Way(near=2, dullness=0.33)
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+NO_PHASES = np.full((1, 1), -1)
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +224,7 @@ def test_patches_are_expected_where_their_phases_suit(portrait, monkeypatch, ali
     rng = np.random.default_rng(1)
     masks = np.where(np.arange(240) % 2 == 0, 1, 2).astype(np.uint64)
     masks[rng.permutation(240)[:60]] = 3
-    bearings = Bearings(masks, np.array([[[0, 1], [1, 0]]]))
+    bearings = Bearings(masks, masks == 3, np.array([[[0, 1], [1, 0]]]))
     seen, original = [], module.settle
     monkeypatch.setattr(module, "settle", lambda region, threads: seen.append(region) or original(region, threads))
     monkeypatch.setattr(module, "_expected", lambda *_: np.full((cells, cells), 0.25, dtype=np.float32))
@@ -247,9 +248,10 @@ def test_patches_are_expected_where_their_phases_suit(portrait, monkeypatch, ali
 
 
 def test_the_phases_of_a_patch_are_those_that_all_its_pieces_allow():
-    bearings = Bearings(np.array([1, 2, 3, 1, 1], dtype=np.uint64), np.array([[[0, 1], [1, 0]]]))
+    masks = np.array([1, 2, 3, 1, 1], dtype=np.uint64)
+    bearings = Bearings(masks, masks == 3, np.array([[[0, 1], [1, 0]]]))
     patches = np.array([[[0, 1]], [[2, 2]], [[2, 1]], [[3, 4]]], dtype=np.int32)
-    assert module._own_phases(bearings, patches).tolist() == [1, 3, 1, EVERY]
+    assert module.own_phases(bearings, patches).tolist() == [1, 3, 1, EVERY]
 
 
 def test_where_too_little_is_settled_nothing_tells_how_sharp_seams_are():
@@ -303,7 +305,7 @@ def test_doubted_seams_are_dearer_than_is_fair():
     costs = costs_of(compatibility.features)
     grid = np.random.default_rng(1).permutation(20).reshape(4, 5).astype(np.int32)
     doubted = np.zeros((2, 4, 5), dtype=np.bool_)
-    find_doubted(compatibility.features, compatibility.fair_costs, grid, doubted)
+    find_doubted(compatibility.features, NO_PHASES, compatibility.fair_costs, grid, doubted)
     fair = compatibility.fair_costs.reshape(-1, 4)
     for y in range(4):
         for x in range(5):
@@ -326,7 +328,8 @@ def test_what_patches_cost_and_hear_is_what_their_pieces_do(shape):
     rng = np.random.default_rng(2)
     patches = rng.permutation(30)[: 4 * height * width].reshape(4, height, width).astype(np.int32)
     found = np.empty((2, 4, 4), dtype=np.float32)
-    fill_costs(features, patches, found, 0, 4)
+    unknown = np.full(max(shape), -1)
+    fill_costs(features, unknown, unknown, patches, found, 0, 4)
     for one in range(4):
         for two in range(4):
             if one != two:
@@ -341,7 +344,7 @@ def test_what_patches_cost_and_hear_is_what_their_pieces_do(shape):
     outside, informed = np.zeros((1, 4), dtype=np.float32), np.zeros(1, dtype=np.bool_)
     messages = np.ones((4, 1, 4), dtype=np.float32)
     corners = np.array([[1, 1]])
-    hear(features, around, corners, patches, 0.5, outside, messages, informed, 0, 1)
+    hear(features, NO_PHASES, around, corners, patches, 0.5, outside, messages, informed, 0, 1)
     assert informed[0]
     assert (messages[3] == 1).all()
     total = np.zeros(4)

@@ -4,15 +4,28 @@ import numpy as np
 import pytest
 
 from jigsolve import Puzzle
+from jigsolve.compatibility import candidates
+from jigsolve.compatibility.bearings import fill_codes
 from jigsolve.compatibility.candidates import find_candidates
 from jigsolve.compatibility.lab import lab_features
-from jigsolve.compatibility.seams import mgc_seams, midline_seams
+from jigsolve.compatibility.memory import empty_memory, pair_in, recalled
+from jigsolve.compatibility.seams import mgc_seams, midline_seams, traced_seams
 from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine import rounds as module
+from jigsolve.refine.anneal import new_chain
+from jigsolve.refine.merge import merge
 from jigsolve.refine.rounds import PLAUSIBLE, cost_unit, refine
 from jigsolve.threads import Threads
 from tests import naive
-from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, random_features, squares_of
+from tests.puzzles import (
+    compatibility_of,
+    compressed_colours,
+    costs_of,
+    drawing,
+    drawn_puzzle,
+    random_features,
+    squares_of,
+)
 
 MEASURES = [lab_features, mgc_seams, midline_seams]
 
@@ -249,19 +262,19 @@ def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
     asked = []
     original = module.exchanged
 
-    def noted(features, grounds, grid, size, heat, key, threads):
+    def noted(features, grounds, grid, size, heats, key, threads):
         asked.append((grid.ravel().tolist(), size, key))
         assert features is portrait.told
-        assert heat == module.TEMPERATURE * cost_unit(portrait)
+        assert heats == [heat * cost_unit(portrait) for heat in module.HEATS[size]]
         yield  # As if it took long.
-        return (yield from original(features, grounds, grid, size, heat, key, threads))
+        return (yield from original(features, grounds, grid, size, heats, key, threads))
 
     monkeypatch.setattr(module, "exchanged", noted)
     grid = np.arange(240).reshape(15, 16)
     grid[4:6] = np.roll(grid[4:6], 2, axis=1)  # A strip that lies two pieces beside its place.
     parts = refined(portrait, 16, grid.ravel(), seed=7)
     assert [(size, key) for _, size, key in asked] == [
-        (size, (7, 1 + r)) for r in module.EXCHANGING for size in module.SIZES
+        (size, (7, 1 + r)) for r in module.EXCHANGING for size in module.HEATS
     ]
     assert asked[0][0] == parts[0].grid.tolist() == grid.ravel().tolist()
     assert parts[-1].grid[64:96].tolist() == list(range(64, 96))
@@ -338,9 +351,9 @@ def test_half_of_the_chains_start_from_what_was_rearranged_cheaper_or_not(monkey
     starts = []
     original = module.new_chain
 
-    def noted(compatibility, columns, grid, *others):
+    def noted(compatibility, columns, codes, grid, *others):
         starts.append(grid.tolist())
-        return original(compatibility, columns, grid, *others)
+        return original(compatibility, columns, codes, grid, *others)
 
     def rearranged(features, grounds, grid, way, most_cells, threads):
         return dearer.reshape(grid.shape).astype(np.int32)
@@ -348,6 +361,7 @@ def test_half_of_the_chains_start_from_what_was_rearranged_cheaper_or_not(monkey
 
     monkeypatch.setattr(module, "new_chain", noted)
     monkeypatch.setattr(module, "rearranged", rearranged)
+    monkeypatch.setattr(module, "EXCHANGING", ())
     grid = wrong_in_pairs(2)
     refined(portrait, 16, grid)
     assert starts[:4] == [grid.tolist(), dearer.tolist()] * 2
@@ -361,3 +375,57 @@ def test_a_large_puzzle_is_rearranged_in_few_rounds(monkeypatch, portrait, most,
     monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))  # No annealing.
     refined(portrait, 16, np.random.default_rng(5).permutation(240))
     assert len(asked) == expected
+
+
+@pytest.fixture(scope="module")
+def phased():
+    """A puzzle of a compressed picture, of which many pieces may lie in blocks in several ways, as a large one."""
+    features = traced_seams(Puzzle.from_array(compressed_colours(12, 12, flat=4), 28))
+    with pytest.MonkeyPatch.context() as monkeypatch, Threads(2) as threads:
+        monkeypatch.setattr(candidates, "SMALL_PUZZLE", 0)
+        return candidates.find_candidates(features, 8, threads, frame=(12, 12))
+
+
+def test_costs_go_by_the_phases_of_cells_and_never_rise(phased):
+    assert phased.bearings.several.any()
+    rng, dearer = np.random.default_rng(1), 0
+    for _ in range(3):
+        grid = np.arange(144)
+        wrong = rng.permutation(144)[:40]
+        grid[wrong] = rng.permutation(wrong)
+        parts = refined(phased, 12, grid)
+        start = cost_of_grid(phased.features, 12, grid.astype(np.int32), phased.bearings)
+        dearer += start > cost_of_grid(phased.features, 12, grid.astype(np.int32))
+        costs = [start, *(part.cost for part in parts)]
+        assert costs == sorted(costs, reverse=True)
+        assert costs[-1] < start
+        for part in parts:
+            assert sorted(part.grid) == list(range(144))
+            assert part.cost == cost_of_grid(phased.features, 12, part.grid, phased.bearings)
+    assert dearer > 0
+
+
+def test_chains_and_merges_count_the_same_as_the_whole(phased):
+    rng = np.random.default_rng(2)
+    several = phased.bearings.several
+    grid, other = (np.arange(144, dtype=np.int32) for _ in range(2))
+    for one in (grid, other):
+        wrong = np.flatnonzero(several)
+        wrong = rng.permutation(wrong)[:12]
+        one[wrong] = rng.permutation(wrong)
+    codes = np.empty(144, dtype=np.int32)
+    fill_codes(phased.bearings, 12, grid, codes)
+    memory = empty_memory(144, 4)
+    best = grid.copy()
+    gain = merge(phased.features, codes, several, 12, best, other, memory, 1e-6)
+    costs = [cost_of_grid(phased.features, 12, each, phased.bearings) for each in (grid, best)]
+    assert gain == pytest.approx(costs[0] - costs[1], abs=1e-3)
+    chain = new_chain(phased, 12, codes, grid, memory, np.uint64(1), np.uint64(1), np.uint64(1))
+    doubted = set(chain.doubts.sides[: chain.doubts.number[0]].tolist())
+    for cell in range(144):
+        for direction, beside in ((0, cell + 1), (1, cell + 12)):
+            if beside < 144 and (direction == 1 or beside % 12 > 0):
+                row, second = pair_in(codes, several, grid[cell], direction, grid[beside], cell, beside)
+                cost = recalled(phased.features, memory.entries, memory.step, np.int64(row), np.int64(second))
+                for side in (4 * grid[cell] + direction, 4 * grid[beside] + direction + 2):
+                    assert (side in doubted) == (cost > phased.fair_costs[side])

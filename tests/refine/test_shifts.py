@@ -193,7 +193,11 @@ def test_a_segment_moves_as_the_phases_of_its_pieces_repeat():
     masks[::20] = 15
     mask = np.zeros((ROWS, COLUMNS), dtype=bool)
     mask[1:6, 2:7] = True
-    assert _suited(Bearings(masks, moved), grid, segment_of(mask)).tolist() == [[True, False], [False, False]]
+    bearings = Bearings(masks, np.zeros(len(masks), np.bool_), moved)
+    assert _suited(bearings, grid, segment_of(mask)).tolist() == [
+        [True, False],
+        [False, False],
+    ]
     assert _suited(no_bearings(), grid, segment_of(mask)).tolist() == [[True]]
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
 from .costs import Features
+from .memory import code_of_phase
 from .seam_costs import Seams
-from .trace_costs import BLOCK, MASK, Plane
+from .trace_costs import BLOCK, MASK, UNKNOWN, Plane, number_of_phases
 
 # The mask of a piece of which nothing is known.
 EVERY = np.uint64(2**64 - 1)
@@ -24,30 +25,36 @@ class Bearings(NamedTuple):
 
     masks: NDArray[np.uint64]
     """(pieces,): the phases that are plausible, a bit each."""
+    several: NDArray[np.bool_]
+    """(pieces,): whether more than one is beyond doubt: then what a pair costs depends on where it lies."""
     moved: NDArray[np.int64]
     """(rows, columns, phases): the phase of what lies so many rows below and columns behind a piece of a phase, modulo
     the number of rows and columns after which phases repeat."""
 
 
-def bearings_of(features: Features) -> Bearings:
-    """Return what blocks say: those of colour, which repeat after more pieces, else those of brightness."""
-    if isinstance(features, Seams):
-        for plane in (features.traces.colour, features.traces.brightness):
-            if len(plane.keys) > 0:
+def bearings_of(features: Features, told: Features) -> Bearings:
+    """Return what blocks say: those of colour, which repeat after more pieces, else those of brightness.
+
+    Costs go by what `features` know of phases, `told` is what comparing pieces told of them besides.
+    """
+    if isinstance(features, Seams) and isinstance(told, Seams):
+        for kind in ("colour", "brightness"):
+            own, likely = getattr(features.traces, kind), getattr(told.traces, kind)
+            if len(own.keys) > 0:
                 # At a left side a piece is the right one of the two, whose phase counts there.
-                return Bearings(np.ascontiguousarray(plane.keys[2::4, MASK]), _moved(plane))
+                masks = np.ascontiguousarray(likely.keys[2::4, MASK])
+                return Bearings(masks, np.bitwise_count(own.keys[2::4, MASK]) > 1, _moved(own))
     return no_bearings()
 
 
 def no_bearings() -> Bearings:
     """Return what is known where there is nothing to know."""
-    return Bearings(np.empty(0, dtype=np.uint64), np.empty((1, 1, 0), dtype=np.int64))
+    return Bearings(np.empty(0, np.uint64), np.empty(0, np.bool_), np.empty((1, 1, 0), np.int64))
 
 
 def _moved(plane: Plane) -> NDArray[np.int64]:
     periods = BLOCK // np.gcd(plane.size, BLOCK)
-    number = np.full((BLOCK, BLOCK), -1)
-    number[plane.phases[:, 0], plane.phases[:, 1]] = np.arange(len(plane.phases))
+    number = number_of_phases(plane.phases)
     moved = np.empty((*periods, len(plane.phases)), dtype=np.int64)
     for steps in np.ndindex(*periods):
         there = (plane.phases + np.array(steps) * plane.size) % BLOCK
@@ -71,10 +78,10 @@ def frame_phases(bearings: Bearings, grid: NDArray[np.int32]) -> NDArray[np.uint
 
     Of no rows where they do not.
     """
-    allowing = count_corners(bearings, grid)
-    if len(allowing) == 0 or allowing.max() <= grid.size / 2:
+    numbers = frame_numbers(bearings, grid)
+    if numbers[0, 0] == UNKNOWN:
         return np.empty((0, 0), dtype=np.uint64)
-    return phases_around(bearings, np.uint64(1) << np.uint64(allowing.argmax()))
+    return np.uint64(1) << numbers.astype(np.uint64)
 
 
 @kernel
@@ -90,6 +97,32 @@ def phases_around(bearings, mask):
         for right in range(around.shape[1]):
             around[down, right] = moved_mask(bearings, mask, down, right)
     return around
+
+
+@kernel
+def frame_numbers(bearings, grid):
+    """The numbers of the phases of the frame's cells, modulo what phases repeat after, as most pieces tell.
+
+    A single UNKNOWN where they do not.
+    """
+    if len(bearings.masks) > 0:
+        allowing = count_corners(bearings, grid)
+        corner = np.argmax(allowing)
+        if allowing[corner] > grid.size / 2:
+            return bearings.moved[:, :, corner].copy()
+    return np.full((1, 1), np.int64(UNKNOWN))
+
+
+@kernel
+def fill_codes(bearings, columns, grid, codes):
+    """Find what pairs are called of which the right or lower piece lies in a cell, as `memory` has it: by its phase.
+
+    That is as most pieces of the arrangement tell, else zero.
+    """
+    numbers = frame_numbers(bearings, grid.reshape(-1, columns))
+    down, across = numbers.shape
+    for cell in range(len(grid)):
+        codes[cell] = code_of_phase(numbers[cell // columns % down, cell % columns % across])
 
 
 @inlined

@@ -88,7 +88,7 @@ def find_candidates(
         links = closed_links(told.traces.brightness, partners.up_to(SURE))
         told, begin = told._replace(traces=narrowed(features.traces, links)), middle
     lists, partners, several = _find(told, keep, frame, threads, part_of(tell, begin, 1))
-    bearings = bearings_of(told) if large and not several else no_bearings()
+    bearings = bearings_of(features, told) if large and not several else no_bearings()
     heads, head_error = _heads(features, len(partners.pieces))
     # A small puzzle can afford to doubt more.
     sure = partners.up_to(SURE if len(partners.pieces) > SMALL_PUZZLE else SETTLED)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._jit import inlined
 from .seam_costs import Seams, seam_cost, seam_square
+from .trace_costs import UNKNOWN
 
 # Steps to one unit of a feature. Fine enough for the last of 16 bits; a side of 1,000 pixels stays far below 2^63.
 SCALE = 2.0**16
@@ -49,7 +50,7 @@ def _partial_square(features, side, other, begin, end):
 
 
 @inlined
-def _distance_square(features, side, other):
+def _distance_square(features, side, other, phase):
     return np.float64(_partial_square(features, side, other, 0, features.shape[1]))
 
 
@@ -69,14 +70,14 @@ def _distance_cost(features, square):
 # The four that follow choose for the interpreter, when the compiler is off; the four after them for Numba.
 
 
-def _square(features: Any, side: int, other: int) -> Any:
+def _square(features: Any, side: int, other: int, phase: int) -> Any:
     square = seam_square if isinstance(features, Seams) else _distance_square
-    return square(features, side, other)
+    return square(features, side, other, phase)
 
 
 def _square_below(features: Any, side: int, other: int, bound: float) -> Any:
     if isinstance(features, Seams):
-        return seam_square(features, side, other)
+        return seam_square(features, side, other, UNKNOWN)
     return _distance_square_below(features, side, other, bound)
 
 
@@ -89,17 +90,17 @@ def _cost(features: Any, square: float) -> Any:
 
 
 @overload(_square, inline="always")
-def _choose_square(features, side, other):  # pragma: no cover
+def _choose_square(features, side, other, phase):  # pragma: no cover
     if isinstance(features, types.Array):
-        return lambda features, side, other: _distance_square(features, side, other)
-    return lambda features, side, other: seam_square(features, side, other)
+        return lambda features, side, other, phase: _distance_square(features, side, other, phase)
+    return lambda features, side, other, phase: seam_square(features, side, other, phase)
 
 
 @overload(_square_below, inline="always")
 def _choose_square_below(features, side, other, bound):  # pragma: no cover
     if isinstance(features, types.Array):
         return lambda features, side, other, bound: _distance_square_below(features, side, other, bound)
-    return lambda features, side, other, bound: seam_square(features, side, other)
+    return lambda features, side, other, bound: seam_square(features, side, other, UNKNOWN)
 
 
 @overload(_head, inline="always")
@@ -119,7 +120,13 @@ def _choose_cost(features, square):  # pragma: no cover
 @inlined
 def squared_distance(features, side, other):
     """The exact sum that the cost of two sides is a root of."""
-    return _square(features, side, other)
+    return _square(features, side, other, UNKNOWN)
+
+
+@inlined
+def squared_distance_in(features, side, other, phase):
+    """The same where the right or lower piece of the two is of a certain phase (see `phases`), if one is known."""
+    return _square(features, side, other, phase)
 
 
 @inlined

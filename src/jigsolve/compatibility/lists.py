@@ -62,7 +62,7 @@ def _has_more(seams: Seams) -> bool:
     return (
         len(seams.ramps.variates) > 0
         or len(seams.likeness.sheets) > 0
-        or any(len(plane.keys) > 0 for plane in seams.traces)
+        or any(len(plane.keys) > 0 for plane in (seams.traces.brightness, seams.traces.colour))
     )
 
 

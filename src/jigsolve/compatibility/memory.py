@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import inlined, kernel
-from .costs import cost_of, squared_distance
+from .costs import cost_of, squared_distance_in
 
 LOW = np.int64(0xFFFFFFFF)
+# The number of a piece is below this bit; above it stands one more than the number of the phase that it lies in.
+PHASE_BITS = np.int64(24)
 # Steps that spread numbers evenly: 2^32 parted by the golden ratio.
 SPREAD = np.int64(0x9E3779B1)
 
@@ -20,7 +22,8 @@ SPREAD = np.int64(0x9E3779B1)
 class Memory(NamedTuple):
     """Costs of pairs, for one thread.
 
-    A pair is known by its row, 2 * piece + (0 to the right, 1 down) of its left or upper piece, and the other piece.
+    A pair is known by its row, 2 * piece + (0 to the right, 1 down) of its left or upper piece, and the other piece,
+    with the code of the phase that this one lies in, if what they cost depends on it (see `pair_in`).
     Its place is so many `step`s from that of the row as the other piece's number says, around a table of a power of two
     of places. With no step there is one place for a row; with a large odd one pairs spread over the whole table, as
     most of them are of a few rows when those are searched.
@@ -73,6 +76,25 @@ def row_and_other(piece, direction, other):
 
 
 @inlined
+def code_of_phase(phase):
+    """What stands above the number of a piece that lies in a cell of a phase."""
+    return np.int32((phase + 1) << PHASE_BITS)
+
+
+@inlined
+def pair_in(codes, several, piece, direction, other, cell, beside):
+    """How the memory names the pair of a piece in a cell and the other one, beside it, as `codes` of cells have it.
+
+    Only if one of the two may be of several phases does it depend on where they lie.
+    """
+    row, second = row_and_other(piece, direction, other)
+    code = np.int64(codes[beside if direction < 2 else cell])
+    if code != 0 and (several[piece] or several[other]):
+        second |= code
+    return row, second
+
+
+@inlined
 def slot_of(row, other, step, size):
     """The place of a pair."""
     return (row + other * step) & (size - 1)
@@ -88,8 +110,9 @@ def cost_in(entry):
 def remember(features, entries, slot, row, other):
     """Compute the cost of a pair that is not in memory, keep it in its place, and return the entry."""
     side = 4 * (row >> 1) + (row & 1)
-    other_side = 4 * other + (row & 1) + 2
-    cost = np.float32(cost_of(features, squared_distance(features, side, other_side)))
+    phase = (other >> PHASE_BITS) - 1
+    other_side = 4 * (other & ((np.int64(1) << PHASE_BITS) - 1)) + (row & 1) + 2
+    cost = np.float32(cost_of(features, squared_distance_in(features, side, other_side, phase)))
     entry = (np.int64(other) << 32) | (np.int64(np.float32(cost).view(np.int32)) & LOW)
     entries[slot] = entry
     return entry

@@ -22,11 +22,13 @@ from .trace_costs import (
     MOST_PLAUSIBLE,
     NOTHING,
     NUMBERS,
+    UNKNOWN,
     Plane,
     Traces,
     broken_between,
     broken_blocks,
     byte_of,
+    number_of_phases,
 )
 
 # How many blocks more must be broken before a phase is out of the question, and which share may be in the best one.
@@ -44,7 +46,7 @@ COMPLETE = 0.1
 
 def codes_of(phases: NDArray[np.int64], size: Any) -> NDArray[np.int64]:
     """Return (n, 4): the number of the phase of the right or lower piece at each side of a piece of each phase."""
-    number = _numbers(phases)
+    number = number_of_phases(phases)
     height, width = size
     beside = np.stack([(phases + step) % BLOCK for step in ((0, width), (height, 0), (0, 0), (0, 0))], axis=1)
     return number[beside[:, :, 0], beside[:, :, 1]]
@@ -54,13 +56,6 @@ def between_blocks(phases: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return (2,): the phases of which a piece begins with a block, a bit each, across and down."""
     bits = np.uint64(1) << np.arange(len(phases), dtype=np.uint64)
     return np.array([np.bitwise_or.reduce(bits[phases[:, 1 - axis] == 0], initial=np.uint64(0)) for axis in range(2)])
-
-
-def _numbers(phases: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the phases by row and column, -1 for others."""
-    number = np.full((BLOCK, BLOCK), -1)
-    number[phases[:, 0], phases[:, 1]] = np.arange(len(phases))
-    return number
 
 
 def side_masks(plausible: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -104,13 +99,13 @@ def narrowed(traces: Traces, partners: NDArray[np.int32]) -> Traces:
     groups = Groups(np.full_like(partners, -1), *(np.empty(len(partners), dtype=np.int32) for _ in range(3)))
     find_links(traces.brightness, partners, groups.links)
     count = connect(*groups)
-    codes, number = codes_of(colour.phases, colour.size), _numbers(colour.phases)
+    codes, number = codes_of(colour.phases, colour.size), number_of_phases(colour.phases)
     totals, least = np.zeros((2, count, len(codes))), np.zeros(count)
     add_evidence(colour, codes, number, groups, totals, least)
     plausible = colour.keys[2::4, MASK].copy()  # At a left side a piece is the right one of the two.
     narrow(colour, number, groups, totals, least, plausible)
     smaller = _of_smaller(colour.phases, traces.brightness, plausible)
-    return Traces(_with_phases(traces.brightness, smaller), _with_phases(colour, plausible))
+    return traces._replace(brightness=_with_phases(traces.brightness, smaller), colour=_with_phases(colour, plausible))
 
 
 def closed_links(plane: Plane, partners: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -130,7 +125,7 @@ def closed_links(plane: Plane, partners: NDArray[np.int32]) -> NDArray[np.int32]
 
 def _of_smaller(phases: NDArray[np.int64], plane: Plane, plausible: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return which phases of the blocks of a plane are plausible, given those of blocks twice as large."""
-    number = _numbers(plane.phases)
+    number = number_of_phases(plane.phases)
     smaller = np.zeros_like(plausible)
     for index, (row, column) in enumerate(2 * phases % BLOCK):
         if number[row, column] >= 0:
@@ -157,7 +152,7 @@ def find_links(plane, partners, links):
             if other >= 0:
                 side, facing = 4 * piece + direction, 4 * np.int64(other) + direction + 2
                 legible = plane.keys[side, LEGIBLE] != 0 and plane.keys[facing, LEGIBLE] != 0
-                if legible and broken_between(plane, side, facing) < COMPLETE:
+                if legible and broken_between(plane, side, facing, UNKNOWN) < COMPLETE:
                     links[piece, direction], links[other, direction + 2] = other, piece
 
 

@@ -12,7 +12,17 @@ from .._access import prefetch
 from .._jit import inlined, kernel
 from .likeness_costs import Likeness, fetch_sheet, share_of_likeness, unlikeness, vagueness
 from .ramp_costs import Ramps, apart, fetch_ramp
-from .trace_costs import MASK, Traces, broken_between, changed_between, fetch_keys, fetch_shares, misfit
+from .trace_costs import (
+    MASK,
+    UNKNOWN,
+    Traces,
+    broken_between,
+    changed_between,
+    fetch_keys,
+    fetch_shares,
+    misfit,
+    number_of,
+)
 
 # Lines are as long as a multiple of this: a vector.
 LANES = 16
@@ -214,8 +224,11 @@ def fetch_lines(features, side):
 
 
 @kernel
-def seam_square(features, side, other):
+def seam_square(features, side, other, phase):
     """What the cost of two sides is a root of (see `Seams`); where likeness is known, the square of the cost.
+
+    If they meet where the right or lower piece of the two is of a certain phase, blocks are judged by that, else it is
+    UNKNOWN.
 
     Everything that it is computed from is asked for before any of it is read, so that it comes at once.
     """
@@ -233,14 +246,16 @@ def seam_square(features, side, other):
     square = square_of_lines(features.lines, features.lengths, features.means, features.weights, side, other)
     share, alike = share_of_likeness(features.likeness, side, other), 0.0
     if share > 0:
-        broken, broken_colour = broken_between(brightness, side, other), broken_between(colour, side, other)
-        changed = changed_between(colour, side, other)
+        of_brightness, of_colour = number_of(features.traces, 0, phase), number_of(features.traces, 1, phase)
+        broken = broken_between(brightness, side, other, of_brightness)
+        broken_colour = broken_between(colour, side, other, of_colour)
+        changed = changed_between(colour, side, other, of_colour)
         alike = unlikeness(features.likeness, side, other, square, broken, broken_colour, changed)
-        if features.likeness.vague[0] > 0 and len(colour.keys) > 0:
+        if features.likeness.vague[0] > 0 and len(colour.keys) > 0 and phase == UNKNOWN:
             alike += features.likeness.worth[0] * vagueness(colour.keys[side, MASK], colour.keys[other, MASK])
         alike *= share
     if share < 1:
-        square += apart(features.ramps, side, other) + misfit(features.traces, side, other)
+        square += apart(features.ramps, side, other) + misfit(features.traces, side, other, phase)
         if len(features.likeness.sheets) == 0:
             return square
         alike += (1 - share) * np.float64(root_of(features.power[0], square))

@@ -18,6 +18,8 @@ COLOUR_COEFFICIENTS = 16
 # In how many phases a side is compared; one with more is flat.
 MOST_PLAUSIBLE = 4
 NOTHING, DROPPED = 255, 254
+# The phase of a seam of which none is known.
+UNKNOWN = -1
 # What is in which column of `Traces.keys`.
 MASK, NUMBERS, FIRST, LEGIBLE = 0, 1, 2, 3
 KEYS_SIZE = 4 * 8
@@ -80,6 +82,9 @@ class Traces(NamedTuple):
 
     brightness: Plane
     colour: Plane
+    numbers: NDArray[np.int64]
+    """(2, n): for each phase of the larger of both blocks, those of which there is anything known, its number among
+    those of brightness and of colour, UNKNOWN where nothing is known of these."""
 
 
 def no_plane() -> Plane:
@@ -99,7 +104,27 @@ def no_plane() -> Plane:
 
 def no_traces() -> Traces:
     """Return the same of brightness and colour."""
-    return Traces(no_plane(), no_plane())
+    return traces_of(no_plane(), no_plane())
+
+
+def traces_of(brightness: Plane, colour: Plane) -> Traces:
+    """Return what is known of both kinds of blocks together."""
+    count = len((colour if len(colour.keys) > 0 else brightness).phases)
+    numbers = np.full((2, count), UNKNOWN)
+    if len(colour.keys) > 0:
+        numbers[1] = np.arange(count)
+        if len(brightness.keys) > 0:
+            numbers[0] = number_of_phases(brightness.phases)[tuple((2 * colour.phases % BLOCK).T)]
+    else:
+        numbers[0] = np.arange(count)
+    return Traces(brightness, colour, numbers)
+
+
+def number_of_phases(phases: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the phases by row and column, -1 for others."""
+    number = np.full((BLOCK, BLOCK), -1)
+    number[phases[:, 0], phases[:, 1]] = np.arange(len(phases))
+    return number
 
 
 @inlined
@@ -130,20 +155,30 @@ def broken_blocks(plane, row, other, legible):
     return broken / most
 
 
+@inlined
+def common_phases(plane, side, other, phase):
+    """The phases that are plausible for both of two sides, a bit each: none but `phase`, unless it is UNKNOWN."""
+    common = plane.keys[side, MASK] & plane.keys[other, MASK]
+    return common if phase == UNKNOWN else common & np.uint64(1) << np.uint64(phase)
+
+
 @kernel
-def broken_between(plane, side, other):
-    """How many blocks that two sides cut are broken: in the phase plausible for both that leaves the fewest so."""
+def broken_between(plane, side, other, phase):
+    """How many blocks that two sides cut are broken: in the phase plausible for both that leaves the fewest so.
+
+    That is `phase` if it is not UNKNOWN; if it is not plausible for both, all are.
+    """
     keys = plane.keys
     if len(keys) == 0:
         return 0.0
-    if keys[side, MASK] & keys[other, MASK] == 0:
+    if common_phases(plane, side, other, phase) == 0:
         return np.inf
     least = np.inf
     for i in range(MOST_PLAUSIBLE):
         number = byte_of(keys[side, NUMBERS], i)
         if number == NOTHING:
             break
-        if number == DROPPED:
+        if number == DROPPED or phase not in (UNKNOWN, number):
             continue
         for j in range(MOST_PLAUSIBLE):
             if byte_of(keys[other, NUMBERS], j) == number:
@@ -156,15 +191,15 @@ def broken_between(plane, side, other):
 
 
 @kernel
-def changed_between(plane, side, other):
+def changed_between(plane, side, other, phase):
     """How many of the two colours change somewhere across a seam that cuts their blocks, less how many do between.
 
     In flat pieces they hardly ever change but where blocks end. If the seam may be of either kind none do.
     """
-    keys, edges = plane.keys, plane.edges
+    edges = plane.edges
     if len(edges) == 0:
         return 0
-    common, between = keys[side, MASK] & keys[other, MASK], plane.between[side & 1]
+    common, between = common_phases(plane, side, other, phase), plane.between[side & 1]
     if common & between != 0 and common & ~between != 0:
         return 0
     legible = np.int64(edges[side, LEGIBLE_EDGE] & edges[other, LEGIBLE_EDGE])
@@ -198,10 +233,16 @@ def fetch_shares(plane, side, other):
         prefetch(shares, np.int64(keys[other, FIRST]), shares.shape[1])
 
 
+@inlined
+def number_of(traces, plane, phase):
+    """The number of a phase in a plane, 0 or 1; UNKNOWN if either is not known."""
+    return UNKNOWN if phase == UNKNOWN else traces.numbers[plane, phase]
+
+
 @kernel
-def misfit(traces, side, other):
+def misfit(traces, side, other, phase):
     """What traces add to the sum of squares of two sides."""
-    broken = broken_between(traces.brightness, side, other)
+    broken = broken_between(traces.brightness, side, other, number_of(traces, 0, phase))
     if BROKEN_BLOCK * broken < MISFIT:
-        broken += broken_between(traces.colour, side, other)
+        broken += broken_between(traces.colour, side, other, number_of(traces, 1, phase))
     return min(MISFIT, BROKEN_BLOCK * broken)

@@ -45,6 +45,7 @@ from .trace_costs import (
     NOTHING,
     NUMBERS,
     PARTS,
+    UNKNOWN,
     WHOLE,
     WHOLE_COLOUR,
     Plane,
@@ -52,6 +53,7 @@ from .trace_costs import (
     broken_between,
     no_plane,
     no_traces,
+    traces_of,
 )
 
 # Of colour the frequencies up to this sum count: the others are mostly zero, and add what rounding did to them.
@@ -100,10 +102,10 @@ def find_traces(puzzle: Puzzle, seams: Seams) -> Traces:
     nothing = np.empty((0, 0))
     brightness = _find_plane(pieces, Undoing(nothing, nothing), seams, no_phases())
     if channels == 1 or height % 2 or width % 2:
-        return Traces(brightness.plane, no_plane())
+        return traces_of(brightness.plane, no_plane())
     undoing = Undoing(undoing_of(height), np.ascontiguousarray(undoing_of(width).T))
     colour = _find_plane(pieces, undoing, seams, brightness)
-    return Traces(brightness.plane, colour.plane)
+    return traces_of(brightness.plane, colour.plane)
 
 
 class Found(NamedTuple):
@@ -314,8 +316,8 @@ def judged(plane, seams, side, others):
     plane, seams = uncounted(plane), uncounted(seams)
     broken, squares = np.empty(len(others)), np.empty(len(others))
     for index in range(len(others)):
-        broken[index] = broken_between(plane, side, others[index])
-        squares[index] = seam_square(seams, side, others[index])
+        broken[index] = broken_between(plane, side, others[index], UNKNOWN)
+        squares[index] = seam_square(seams, side, others[index], UNKNOWN)
     return broken, squares
 
 

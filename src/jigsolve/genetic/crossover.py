@@ -551,5 +551,5 @@ def breed(compatibility, columns, old, parents, mutants, mutation_rate, memory, 
             children[index],
             phases,
         )
-        costs[index] = grid_cost(compatibility.features, columns, children[index], memory)
+        costs[index] = grid_cost(compatibility.features, compatibility.bearings, columns, children[index], memory)
     return phases

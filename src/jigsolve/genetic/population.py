@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from .._access import uncounted
 from .._jit import kernel
+from ..compatibility.bearings import Bearings, fill_codes, no_bearings
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
-from ..compatibility.memory import empty_memory, new_memory, recalled
+from ..compatibility.memory import empty_memory, new_memory, pair_in, recalled
 from ..threads import Threads
 from .random import GAMMA, below, first_state, mix
 
@@ -35,7 +36,14 @@ class Population:
         threads.run(
             size,
             lambda begin, end: fill_with_random_grids(
-                compatibility.features, columns, key, population.grids, population.costs, begin, end
+                compatibility.features,
+                compatibility.bearings,
+                columns,
+                key,
+                population.grids,
+                population.costs,
+                begin,
+                end,
             ),
         )
         return population
@@ -45,30 +53,34 @@ class Population:
         return int(np.argmin(self.costs))
 
 
-def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32]) -> float:
-    """Return the cost of a single arrangement."""
-    return float(grid_cost(features, columns, grid, empty_memory(len(grid), 0)))
+def cost_of_grid(features: Features, columns: int, grid: NDArray[np.int32], bearings: Bearings | None = None) -> float:
+    """Return the cost of a single arrangement, wherever it lies in blocks if no bearings are known."""
+    return float(grid_cost(features, bearings or no_bearings(), columns, grid, empty_memory(len(grid), 0)))
 
 
 @kernel
-def grid_cost(features, columns, grid, memory):
-    """The cost of an arrangement: equation (2), the sum over all pairs to the right and down."""
-    features = uncounted(features)
+def grid_cost(features, bearings, columns, grid, memory):
+    """The cost of an arrangement: equation (2), the sum over all pairs to the right and down.
+
+    Pairs are judged by the phases of their cells, if most pieces agree on these.
+    """
+    features, bearings = uncounted(features), uncounted(bearings)
     entries, step = memory
+    codes, several = np.empty(len(grid), np.int32), bearings.several
+    fill_codes(bearings, columns, grid, codes)
     total = np.float64(0)
     for cell in range(len(grid)):
-        row = 2 * np.int64(grid[cell])
-        if (cell + 1) % columns != 0:
-            other = np.int64(grid[cell + 1])
-            total += recalled(features, entries, step, row, other)
-        if cell + columns < len(grid):
-            other = np.int64(grid[cell + columns])
-            total += recalled(features, entries, step, row + 1, other)
+        for direction in range(2):
+            beside = cell + columns if direction == 1 else cell + 1
+            if beside < len(grid) and (direction == 1 or beside % columns != 0):
+                piece, other = np.int64(grid[cell]), np.int64(grid[beside])
+                row, second = pair_in(codes, several, piece, direction, other, cell, beside)
+                total += recalled(features, entries, step, row, second)
     return total
 
 
 @kernel
-def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
+def fill_with_random_grids(features, bearings, columns, seed, grids, costs, begin, end):
     """Fill grids begin .. end-1 with random arrangements and their costs."""
     features, memory = uncounted(features), new_memory(grids.shape[1], 0)
     for index in range(begin, end):
@@ -79,4 +91,4 @@ def fill_with_random_grids(features, columns, seed, grids, costs, begin, end):
             other = below(mix(state), cell + 1)  # Fisher and Yates, inside out
             grid[cell] = grid[other]
             grid[other] = cell
-        costs[index] = grid_cost(features, columns, grid, memory)
+        costs[index] = grid_cost(features, bearings, columns, grid, memory)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._access import uncounted
 from .._jit import kernel
 from ..compatibility.bearings import suits
-from ..compatibility.memory import recalled, row_and_other
+from ..compatibility.memory import pair_in, recalled
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
 # What a cell of the board holds when it holds no piece.
@@ -47,6 +47,8 @@ class Board(NamedTuple):
     cells: NDArray[np.int32]
     places: NDArray[np.int32]
     width: int
+    codes: NDArray[np.int32]
+    """What pairs are called by where they lie (see `memory.pair_in`), for the same cells."""
 
 
 class Doubts(NamedTuple):
@@ -68,11 +70,16 @@ class Chain(NamedTuple):
     """(1,): of the random numbers."""
 
 
-def new_chain(compatibility, columns, grid, memory, seed, round_number, index):
-    """Return a chain that starts from an arrangement. It is made here, as kernels return no named tuples."""
+def new_chain(compatibility, columns, codes, grid, memory, seed, round_number, index):
+    """Return a chain that starts from an arrangement; `codes` are those of its cells (see `memory.pair_in`).
+
+    It is made here, as kernels return no named tuples.
+    """
     pieces = len(grid)
     width = columns + 2
-    board = Board(np.full((pieces // columns + 2) * width, OUTSIDE, np.int32), np.empty(pieces, np.int32), width)
+    cells = np.full((pieces // columns + 2) * width, OUTSIDE, np.int32)
+    around = np.pad(codes.reshape(-1, columns), 1).ravel()
+    board = Board(cells, np.empty(pieces, np.int32), width, around)
     doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
     state = np.full(1, first_state(seed, round_number, index), np.uint64)
     lay_out(compatibility, columns, grid, board, doubts, memory)
@@ -82,14 +89,15 @@ def new_chain(compatibility, columns, grid, memory, seed, round_number, index):
 @kernel
 def lay_out(compatibility, columns, grid, board, doubts, memory):
     """Lay an arrangement out on a board, and note its doubts."""
-    features, fair_costs = uncounted(compatibility.features), uncounted(compatibility.fair_costs)
+    compatibility = uncounted(compatibility)
+    features, several, fair_costs = compatibility.features, compatibility.bearings.several, compatibility.fair_costs
     entries, step = memory
     for cell in range(len(grid)):
         inside = (cell // columns + 1) * board.width + cell % columns + 1
         board.cells[inside] = grid[cell]
         board.places[grid[cell]] = inside
     for piece in range(len(grid)):
-        update_doubts(features, fair_costs, entries, step, board, doubts, board.places[piece])
+        update_doubts(features, several, fair_costs, entries, step, board, doubts, board.places[piece])
 
 
 @kernel
@@ -100,9 +108,9 @@ def copy_grid(board, columns, grid):
 
 
 @kernel
-def cost_of_pairs(features, entries, step, board, changed, count, marks, mark):
+def cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark):
     """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark; each pair once."""
-    cells, width = board.cells, board.width
+    cells, width, codes = board.cells, board.width, board.codes
     steps = (1, width, -1, -width)
     total = 0.0
     for index in range(count):
@@ -114,7 +122,7 @@ def cost_of_pairs(features, entries, step, board, changed, count, marks, mark):
             beside = cell + steps[direction]
             other = np.int64(cells[beside])
             if other >= 0 and (direction < 2 or marks[beside] != mark):
-                row, second = row_and_other(piece, direction, other)
+                row, second = pair_in(codes, several, piece, direction, other, cell, beside)
                 total += recalled(features, entries, step, row, second)
     return total
 
@@ -152,14 +160,14 @@ def gather_segment(partners, board, marks, mark, first, keep_out, most, loosenes
 
 
 @kernel
-def fill_holes(features, entries, step, board, holes, hole_count, pool, state, noise, spent, allowed):
+def fill_holes(features, several, entries, step, board, holes, hole_count, pool, state, noise, spent, allowed):
     """Fill the holes with the pieces of the pool, the hole with the most neighbours first, by the best fit.
 
     With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were
     put in: each pair is counted when its second piece comes. Costs are never negative, so when more is spent than
     `allowed` the filling ends, complete or not.
     """
-    cells, places, width = board.cells, board.places, board.width
+    cells, places, width, codes = board
     steps = (1, width, -1, -width)
     while hole_count > 0 and spent <= allowed:
         state += GAMMA
@@ -183,9 +191,10 @@ def fill_holes(features, entries, step, board, holes, hole_count, pool, state, n
             piece = np.int64(pool[index])
             cost = 0.0
             for direction in range(4):
-                other = np.int64(cells[cell + steps[direction]])
+                beside = cell + steps[direction]
+                other = np.int64(cells[beside])
                 if other >= 0:
-                    row, second = row_and_other(piece, direction, other)
+                    row, second = pair_in(codes, several, piece, direction, other, cell, beside)
                     cost += recalled(features, entries, step, row, second)
             judged = cost
             if noise > 0:
@@ -203,17 +212,18 @@ def fill_holes(features, entries, step, board, holes, hole_count, pool, state, n
 
 
 @kernel
-def update_doubts(features, fair_costs, entries, step, board, doubts, cell):
+def update_doubts(features, several, fair_costs, entries, step, board, doubts, cell):
     """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
-    cells, width = board.cells, board.width
+    cells, width, codes = board.cells, board.width, board.codes
     sides, indices, counter = doubts
     steps = (1, width, -1, -width)
     piece = np.int64(cells[cell])
     for direction in range(4):
-        other = np.int64(cells[cell + steps[direction]])
+        beside = cell + steps[direction]
+        other = np.int64(cells[beside])
         cost = np.float32(0)
         if other >= 0:
-            row, second = row_and_other(piece, direction, other)
+            row, second = pair_in(codes, several, piece, direction, other, cell, beside)
             cost = recalled(features, entries, step, row, second)
         for turn in range(2):
             side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
@@ -234,16 +244,18 @@ def update_doubts(features, fair_costs, entries, step, board, doubts, cell):
 
 
 @kernel
-def dearest_doubt(features, fair_costs, entries, step, board, doubts, state):
+def dearest_doubt(features, several, fair_costs, entries, step, board, doubts, state):
     """The side that costs most beyond what is fair, of DRAWN sides in doubt."""
-    cells, places, width = board
+    cells, places, width, codes = board
     steps = (1, width, -1, -width)
     dearest, most = np.int64(0), -np.inf
     for _ in range(DRAWN):
         state += GAMMA
         side = np.int64(doubts.sides[below(mix(state), doubts.number[0])])
         piece, direction = side >> 2, side & 3
-        row, second = row_and_other(piece, direction, np.int64(cells[places[piece] + steps[direction]]))
+        cell = np.int64(places[piece])
+        beside = cell + steps[direction]
+        row, second = pair_in(codes, several, piece, direction, np.int64(cells[beside]), cell, beside)
         excess = recalled(features, entries, step, row, second) - fair_costs[side]
         if excess > most:
             dearest, most = side, excess
@@ -330,9 +342,9 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
     compatibility = uncounted(compatibility)
     candidates, partners = compatibility.candidates, compatibility.partners
     fair_costs, features = compatibility.fair_costs, compatibility.features
-    masks = compatibility.bearings.masks
+    masks, several = compatibility.bearings.masks, compatibility.bearings.several
     board, doubts, states = chain
-    cells, places, width = board
+    cells, places, width, _ = board
     sides, doubt_count = doubts.sides, doubts.number
     entries, step = memory
     pieces = len(places)
@@ -355,7 +367,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
         if doubt_count[0] == 0:
             break
         # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
-        side = dearest_doubt(features, fair_costs, entries, step, board, doubts, state)
+        side = dearest_doubt(features, several, fair_costs, entries, step, board, doubts, state)
         state += np.uint64(DRAWN + 1) * GAMMA
         bits_drawn = mix(state)
         anchor, direction = side >> 2, side & 3
@@ -388,7 +400,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
             mark += 1
             for index in range(count):
                 marks[changed[index]] = mark
-            cost_before = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
+            cost_before = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
             for index in range(count):
                 before[index] = cells[changed[index]]
                 pool[index] = cells[targets[index]]
@@ -397,9 +409,9 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
                 places[pool[index]] = changed[index]
             state += GAMMA
             allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-            if cost_of_pairs(features, entries, step, board, changed, count, marks, mark) <= allowed:
+            if cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark) <= allowed:
                 for index in range(count):
-                    update_doubts(features, fair_costs, entries, step, board, doubts, changed[index])
+                    update_doubts(features, several, fair_costs, entries, step, board, doubts, changed[index])
             else:
                 for index in range(count):
                     cells[changed[index]] = before[index]
@@ -456,7 +468,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
                     changed[count] = cell
                     count += 1
 
-        cost_before = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
+        cost_before = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
         for index in range(count):
             before[index] = cells[changed[index]]
             cells[changed[index]] = HOLE
@@ -493,11 +505,13 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
         # Metropolis: dearer by more than this is refused. It is drawn first, so that hopeless moves end early.
         state += GAMMA
         allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-        spent = cost_of_pairs(features, entries, step, board, changed, count, marks, mark)
-        spent = fill_holes(features, entries, step, board, holes, hole_count, pool, choices, noise, spent, allowed)
+        spent = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
+        spent = fill_holes(
+            features, several, entries, step, board, holes, hole_count, pool, choices, noise, spent, allowed
+        )
         if spent <= allowed:
             for index in range(count):
-                update_doubts(features, fair_costs, entries, step, board, doubts, changed[index])
+                update_doubts(features, several, fair_costs, entries, step, board, doubts, changed[index])
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]

@@ -5,38 +5,60 @@ patches that lie where others should. To mend a strip all of it must move at onc
 out at one end and put in at the other; belief settles cell by cell, and single pieces cannot climb over what that
 costs. Here a patch is brought to where it would fit, and what lay there goes where it came from; or all between moves
 up; or whole rectangles change places. As in `anneal`, what is dearer is kept with a chance that shrinks to nothing.
+
+Where it is known how cells lie in blocks of JPEG (see `bearings`), cells are of several kinds, which repeat. A patch
+comes only into cells of a kind that suits it, so there is a table for each two kinds that meet, of the patches that may
+lie in them: all of them together are far smaller than one of all patches, and tell what a pair costs in that place.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from itertools import product
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
+from .._access import uncounted
+from .._jit import inlined, kernel
+from ..compatibility.bearings import Bearings, frame_numbers
 from ..compatibility.candidates import Compatibility
 from ..compatibility.costs import Features
+from ..compatibility.likeness_costs import FLAT
 from ..compatibility.lists import insert
+from ..compatibility.seam_costs import Seams
+from ..compatibility.trace_costs import UNKNOWN
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 from ..threads import Threads
-from .patches import Grounds, Lattice, Places, costs_among, costs_outside, doubted_lattice, in_question, places_of
+from .patches import (
+    AT_HAND,
+    Grounds,
+    Lattice,
+    Places,
+    add_known,
+    cost_of_pair_in,
+    doubted_lattice,
+    in_question,
+    own_phases,
+    phase_at,
+    places_of,
+)
 
-# The sizes of patches that change places, one after the other.
-SIZES = (4, 2)
-# Cells so far from a doubt are in question, too; and more than this are never exchanged at once.
+# The sizes of patches that change places, one after the other, each with the temperatures of its chains at first, in
+# units of `rounds.cost_unit` for each piece along a patch. How hot is best differs from sky to sky: a small one needs
+# much heat, in which a wide one melts and does not freeze again in time.
+HEATS = {4: (0.75, 1.5), 2: (0.75, 3.0), 1: (0.75, 1.5)}
+# Cells so far from a doubt are in question, too; and no more are exchanged at once than tables of so many patches of
+# a single kind can hold.
 NEAR = 2
 MOST_CELLS = 4000
 FEWEST_CELLS = 3
-# The temperature of the first moves, in units of `rounds.cost_unit` for each piece along a patch; the share of it that
-# is left in the end; and the share of the moves after which it is zero.
-TEMPERATURE = 0.75
+# The share of the first temperature that is left in the end; and the share of the moves after which it is zero.
 COOLED = 1 / 6
 COLD = 0.95
-# Chains, and moves of each for every piece in question, but at most so many.
-CHAINS = 2
-MOVES_PER_PIECE = 2500
+# Moves of a chain for every piece in question, by size, but at most so many.
+MOVES_PER_PIECE = {4: 2500, 2: 2500, 1: 10_000}
 MOST_MOVES = 60_000_000
 # Patches that fit best at each side, which a move draws from: the next rank with this chance, and so on.
 CANDIDATES = 16
@@ -50,15 +72,46 @@ PART_MOVES = 4_000_000
 SWAP, SLIDE, RECTANGLE = 0, 1, 2
 
 
+class Kinds(NamedTuple):
+    """How many kinds of cells there are, and which patches may lie in them."""
+
+    of: NDArray[np.int64]
+    """(cells,): the kind of each cell."""
+    beside: NDArray[np.int64]
+    """(2, kinds): the kind of what lies to the right of a cell, and below it; -1 if there is none."""
+    members: NDArray[np.int32]
+    """The patches that may lie in a cell of the first kind, then those of the second, and so on."""
+    firsts: NDArray[np.int64]
+    """(kinds + 1,): where those of each kind begin, and the end."""
+    indices: NDArray[np.int32]
+    """(kinds, patches): the index of a patch among those of a kind, or -1."""
+    strides: NDArray[np.int64]
+    """(2,): after how many cells kinds repeat, down and across."""
+
+    def members_of(self, kind: int) -> NDArray[np.int32]:
+        """Return the patches that may lie in cells of a kind."""
+        return self.members[self.firsts[kind] : self.firsts[kind + 1]]
+
+    def pairs(self) -> NDArray[np.int64]:
+        """Return (2, kinds): how many pairs can meet to the right of a kind, and below it."""
+        sizes = np.append(np.diff(self.firsts), 0)  # The last is of no kind.
+        return sizes[:-1] * sizes[self.beside]
+
+
 class Tables(NamedTuple):
     """All that exchanges ask for. Cells and patches are numbered; first, each cell holds the patch of its number."""
 
+    kinds: Kinds
     costs: NDArray[np.float32]
-    """(2, patches, patches): what the second costs to the right of the first, and below it."""
+    """What a patch of a kind costs with each of those that may lie beside it: table after table, row by row."""
+    begins: NDArray[np.int64]
+    """(2, kinds): where the tables begin, to the right and below."""
     outside: NDArray[np.float32]
-    """(cells, patches): what the pieces around the region cost with a patch there."""
+    """What the pieces around the region cost with each patch that may lie in a cell: cell after cell."""
+    outside_begins: NDArray[np.int64]
+    """(cells,): where each begins."""
     candidates: NDArray[np.int32]
-    """(4, patches, CANDIDATES): the patches that fit best at each side of a patch."""
+    """(4, members, CANDIDATES): the patches that fit best at each side of a patch that is of a kind; -1 for none."""
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     """(cells,): where they are in the lattice."""
@@ -82,29 +135,34 @@ def exchanged(
     grounds: Grounds,
     grid: NDArray[np.int32],
     size: int,
-    heat: float,
+    heats: Sequence[float],
     key: tuple[int, int],
     threads: Threads,
 ) -> Generator[None, None, list[NDArray[np.int32]]]:
     """Return grids of pieces, (rows, columns), in which patches of a size have changed places, one for each chain.
 
-    They may well cost more than before. `key` is what random numbers depend on, and `heat` the first temperature for
-    each piece along a patch. The lattice is the one that most doubts lie on; patches cut off by the frame are of other
-    sizes and change places among themselves. No grids if too few patches are in question, or too many. Yield now and
-    then.
+    They may well cost more than before. `key` is what random numbers depend on, and `heats` the first temperatures of
+    the chains for each piece along a patch. The lattice is the one that most doubts lie on; patches cut off by the
+    frame are of other sizes and change places among themselves. Single pieces do so only if they are flat, as far as
+    that is known: all others are for `anneal` to mend. No grids if too few patches are in question, or too many. Yield
+    now and then.
     """
-    lattice, at_doubts = doubted_lattice(features, grounds.fair_costs, grid, (size,), 1 / size)
+    fair, phases = grounds.fair_costs, frame_numbers(grounds.bearings, grid)
+    lattice, at_doubts = doubted_lattice(features, phases, fair, grid, (size,), 1 / size)
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
-    question = in_question(lattice.in_cells(at_doubts), NEAR)
+    doubtful = lattice.in_cells(at_doubts)
     grids: list[NDArray[np.int32]] = []
     for part, (height, width) in enumerate(product(np.unique(heights)[::-1], np.unique(widths)[::-1])):
-        cells = question & (heights == height)[:, np.newaxis] & (widths == width)
-        if not FEWEST_CELLS <= cells.sum() <= MOST_CELLS:
+        of_size = (heights == height)[:, np.newaxis] & (widths == width)
+        if size == 1:
+            of_size &= _flat_pieces(features, len(fair) // 4)[grid]
+        region = _region(grounds.bearings, phases, grid, lattice, doubtful, of_size)
+        if region is None:
             continue
-        places = places_of(lattice, cells)
-        tables = _tables(features, grid, lattice, cells, places, threads)
-        chains = [_new_chain(len(places.rows), key, CHAINS * part + index) for index in range(CHAINS)]
-        yield from _annealed(tables, chains, size, heat, threads)
+        tables = _tables(features, phases, grid, lattice, region, threads)
+        places = region.places
+        chains = [_new_chain(len(places.rows), key, len(heats) * part + index) for index in range(len(heats))]
+        yield from _annealed(tables, chains, size, heats, threads)
         grids = grids or [grid.copy() for _ in chains]
         for other, chain in zip(grids, chains, strict=True):
             other[places.pieces] = grid[places.pieces][chain.patches]
@@ -117,7 +175,7 @@ def compile_exchanges(compatibility: Compatibility, columns: int, threads: Threa
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
     for _ in exchanged(
-        compatibility.told, Grounds(1.0, fair, fair, compatibility.bearings), grid, 2, 1.0, (0, 0), threads
+        compatibility.told, Grounds(1.0, fair, fair, compatibility.bearings), grid, 2, (1.0,), (0, 0), threads
     ):
         pass
 
@@ -127,35 +185,108 @@ def exchanges_bytes(pieces: int) -> int:
     return 4 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
-def _tables(
-    features: Features,
+def kinds_of(bearings: Bearings, phases: NDArray[np.int64], places: Places, patches: NDArray[np.int32]) -> Kinds:
+    """Return the kinds of cells, given the phases of the frame (see `frame_numbers`): one if none are known.
+
+    A patch suits the kinds that its phases allow, and that of the cell that it lies in.
+    """
+    periods, size = np.array(phases.shape), np.array(patches.shape[1:])
+    there, of = np.unique(places.corners % periods, axis=0, return_inverse=True)
+    of = of.reshape(-1)
+    number = np.full(phases.shape, -1)
+    number[tuple(there.T)] = np.arange(len(there))
+    steps = np.array([[0, size[1]], [size[0], 0]])
+    beside = number[tuple(np.moveaxis((there + steps[:, np.newaxis]) % periods, -1, 0))]
+    suited = np.ones((len(there), len(patches)), dtype=np.bool_)
+    if phases[0, 0] != UNKNOWN:
+        bits = np.uint64(1) << phases[tuple(there.T)].astype(np.uint64)
+        suited = own_phases(bearings, patches) & bits[:, np.newaxis] != 0
+    suited[of, np.arange(len(patches))] = True
+    indices = np.where(suited, np.cumsum(suited, axis=1) - 1, -1).astype(np.int32)
+    firsts = np.concatenate([[0], np.cumsum(suited.sum(axis=1))])
+    strides = np.array([period // gcd(period, length) for period, length in zip(periods, size, strict=True)])
+    return Kinds(of, beside, np.nonzero(suited)[1].astype(np.int32), firsts, indices, strides)
+
+
+def _flat_pieces(features: Features, pieces: int) -> NDArray[np.bool_]:
+    """Return which pieces are flat, as far as their likeness tells."""
+    if not isinstance(features, Seams) or len(features.likeness.sheets) == 0:
+        return np.zeros(pieces, dtype=np.bool_)
+    return features.likeness.sheets[::2, FLAT] > 0
+
+
+class Region(NamedTuple):
+    """Cells of one size whose patches change places."""
+
+    cells: NDArray[np.bool_]
+    places: Places
+    kinds: Kinds
+
+
+def _region(
+    bearings: Bearings,
+    phases: NDArray[np.int64],
     grid: NDArray[np.int32],
     lattice: Lattice,
-    cells: NDArray[np.bool_],
-    places: Places,
+    doubtful: NDArray[np.bool_],
+    of_size: NDArray[np.bool_],
+) -> Region | None:
+    """Return the cells in question that are of one size, as many around the doubtful ones as tables can hold."""
+    for near in range(NEAR, -1, -1):
+        cells = in_question(doubtful, near) & of_size
+        if cells.sum() < FEWEST_CELLS:
+            return None
+        places = places_of(lattice, cells)
+        kinds = kinds_of(bearings, phases, places, grid[places.pieces])
+        if kinds.pairs().sum() <= 2 * MOST_CELLS**2:
+            return Region(cells, places, kinds)
+    return None
+
+
+def _tables(
+    features: Features,
+    phases: NDArray[np.int64],
+    grid: NDArray[np.int32],
+    lattice: Lattice,
+    region: Region,
     threads: Threads,
 ) -> Tables:
-    """Return what exchanges of some cells ask for."""
-    patches = grid[places.pieces]
-    costs = costs_among(features, patches, threads)
-    known = np.where(lattice.in_pieces(cells), np.int32(-1), grid)
+    """Return what exchanges in a region ask for."""
+    cells, places, kinds = region
+    patches, sizes = grid[places.pieces], np.diff(kinds.firsts)
+    pairs = kinds.pairs()
+    begins = (np.cumsum(pairs) - pairs.ravel()).reshape(pairs.shape)
+    costs = np.empty(pairs.sum(), dtype=np.float32)
+    candidates = np.full((4, len(kinds.members), CANDIDATES), -1, dtype=np.int32)
+    around = np.pad(np.where(lattice.in_pieces(cells), np.int32(-1), grid), 1, constant_values=-1)
+    outside_begins = np.cumsum(sizes[kinds.of]) - sizes[kinds.of]
+    outside = np.empty(sizes[kinds.of].sum(), dtype=np.float32)
+    for kind in range(len(sizes)):
+        members, first = kinds.members_of(kind), kinds.firsts[kind]
+        here = np.flatnonzero(kinds.of == kind)
+        facing = np.zeros((len(here), len(members)), dtype=np.float32)
+        threads.run(
+            len(here), partial(fill_outside, features, phases, around, places.corners[here], patches[members], facing)
+        )
+        outside[outside_begins[here][:, np.newaxis] + np.arange(len(members))] = facing
+        corner = places.corners[here[0]]
+        for axis in range(2):
+            other = kinds.beside[axis, kind]
+            if other < 0:
+                continue
+            others = kinds.members_of(other)
+            begin = begins[axis, kind]
+            table = costs[begin : begin + len(members) * len(others)].reshape(len(members), len(others))
+            threads.run(
+                len(members),
+                partial(fill_costs_between, features, phases, corner, axis, patches, members, others, table),
+            )
+            threads.run(len(members), partial(fill_candidates, table, members, others, candidates[axis, first:]))
+            turned, second = np.ascontiguousarray(table.T), kinds.firsts[other]
+            threads.run(len(others), partial(fill_candidates, turned, others, members, candidates[axis + 2, second:]))
     numbers = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, dtype=np.int32)
     numbers[places.rows + 1, places.columns + 1] = np.arange(len(places.rows))
-    return Tables(
-        costs,
-        costs_outside(features, known, places, patches, threads),
-        _candidates(costs, threads),
-        places.rows,
-        places.columns,
-        numbers,
-    )
-
-
-def _candidates(costs: NDArray[np.float32], threads: Threads) -> NDArray[np.int32]:
-    count = costs.shape[1]
-    candidates = np.empty((4, count, min(CANDIDATES, count - 1)), dtype=np.int32)
-    threads.run(count, partial(fill_candidates, costs, candidates))
-    return candidates
+    return Tables(kinds, costs, begins, outside, outside_begins, candidates, places.rows, places.columns, numbers)
 
 
 def _new_chain(count: int, key: tuple[int, int], index: int) -> Chain:
@@ -164,16 +295,16 @@ def _new_chain(count: int, key: tuple[int, int], index: int) -> Chain:
 
 
 def _annealed(
-    tables: Tables, chains: list[Chain], size: int, heat: float, threads: Threads
+    tables: Tables, chains: list[Chain], size: int, heats: Sequence[float], threads: Threads
 ) -> Generator[None, None, None]:
     """Make all moves of all chains, and yield after each part of them."""
-    moves = min(MOVES_PER_PIECE * size * size * len(tables.rows), MOST_MOVES)
+    moves = min(MOVES_PER_PIECE[size] * size * size * len(tables.rows), MOST_MOVES)
     parts = -(-moves // PART_MOVES)
     for part in range(parts):
         bounds = moves * part // parts, moves * (part + 1) // parts
 
         def advance(begin: int, end: int, bounds: tuple[int, int] = bounds) -> None:
-            for chain in chains[begin:end]:
+            for chain, heat in zip(chains[begin:end], heats[begin:end], strict=True):
                 exchange(tables, chain, *bounds, moves, heat * size)
 
         threads.run(len(chains), advance)
@@ -181,29 +312,68 @@ def _annealed(
 
 
 @kernel
-def fill_candidates(costs, candidates, begin, end):
-    """Find the patches that fit best at each side of the patches begin .. end-1."""
-    count, keep = costs.shape[1], candidates.shape[2]
-    values, nearest = np.empty(keep), np.empty(keep, np.int64)
-    for patch in range(begin, end):
+def fill_outside(features, phases, around, corners, patches, outside, begin, end):
+    """Find what the known pieces around the cells begin .. end-1 cost with each patch there (see `add_known`)."""
+    features = uncounted(features)
+    for cell in range(begin, end):
         for direction in range(4):
-            found = 0
-            for other in range(count):
-                if other == patch:
-                    continue
-                first, second = (patch, other) if direction < 2 else (other, patch)
-                value = np.float64(costs[direction & 1, first, second])
-                if found < keep or value < values[keep - 1]:
-                    found = insert(values, nearest, found, value, other)
-            candidates[direction, patch] = nearest
+            add_known(
+                features, phases, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, outside[cell]
+            )
+
+
+@kernel
+def fill_costs_between(features, phases, corner, axis, patches, ones, others, costs, begin, end):
+    """Find what other patches cost to the right of the patches ones[begin .. end-1], or below them.
+
+    As all lie in cells of a kind, the first piece of the first patch may lie in the `corner`. A few are compared with
+    all of these before the next few: what is known of their sides stays in the cache.
+    """
+    features = uncounted(features)
+    height, width = patches.shape[1], patches.shape[2]
+    for first in range(0, len(others), AT_HAND):
+        for index in range(begin, end):
+            one = ones[index]
+            for place in range(first, min(first + AT_HAND, len(others))):
+                two = others[place]
+                total = 0.0
+                if one != two and axis == 0:
+                    for row in range(height):
+                        phase = phase_at(phases, corner[0] + row, corner[1] + width)
+                        total += cost_of_pair_in(features, patches[one, row, width - 1], 0, patches[two, row, 0], phase)
+                elif one != two:
+                    for column in range(width):
+                        phase = phase_at(phases, corner[0] + height, corner[1] + column)
+                        total += cost_of_pair_in(
+                            features, patches[one, height - 1, column], 1, patches[two, 0, column], phase
+                        )
+                costs[index, place] = total
+
+
+@kernel
+def fill_candidates(costs, ones, others, candidates, begin, end):
+    """Find the patches of the others that fit best beside the patches ones[begin .. end-1], of which `costs` tells."""
+    keep = candidates.shape[1]
+    values, nearest = np.empty(keep), np.empty(keep, np.int64)
+    for index in range(begin, end):
+        found = 0
+        for place in range(len(others)):
+            if others[place] == ones[index]:
+                continue
+            value = np.float64(costs[index, place])
+            if found < keep or value < values[keep - 1]:
+                found = insert(values, nearest, found, value, np.int64(others[place]))
+        for rank in range(found):
+            candidates[index, rank] = nearest[rank]
 
 
 @kernel
 def plan_slide(tables, patches, source, target, bits, changed, coming):
-    """Plan to bring what lies in a cell along a line to another, while all between moves up by one cell.
+    """Plan to bring what lies in a cell along a line to another, while all between moves up.
 
-    The same happens on as many lines beside it as are drawn. Return how many cells change, and what comes there; none
-    if one is not in the region, or the two lie on no line.
+    Where kinds of cells repeat, as many cells as that takes come together, and all between moves up by so many. The
+    same happens on as many lines beside it as are drawn. Return how many cells change, and what comes there; none if
+    one is not in the region, the two are of different kinds, or lie on no line.
     """
     numbers = tables.numbers
     row, column = tables.rows[source] + 1, tables.columns[source] + 1
@@ -211,24 +381,29 @@ def plan_slide(tables, patches, source, target, bits, changed, coming):
     length = max(abs(down), abs(right))
     if abs(down) + abs(right) != length:
         return 0
+    stride = tables.kinds.strides[0 if right == 0 else 1]
+    if length % stride != 0:
+        return 0
     down, right = np.sign(down), np.sign(right)
+    back = below(bits << np.uint64(48), stride)
+    row, column = row - back * down, column - back * right
+    length += stride
     lines = 1 + below(bits << np.uint64(32), LONGEST)
     first = -below(bits << np.uint64(40), lines)
     count = 0
     for line in range(first, first + lines):
         top, start = row + line * abs(right), column + line * abs(down)
-        if not (0 < top < numbers.shape[0] and 0 < start < numbers.shape[1]):
+        end, last = top + (length - 1) * down, start + (length - 1) * right
+        if min(top, start, end, last) < 1 or max(top, end) >= numbers.shape[0] or max(start, last) >= numbers.shape[1]:
             return 0
-        begin = count
-        for index in range(length + 1):
+        for index in range(length):
             cell = numbers[top + index * down, start + index * right]
             if cell < 0:
                 return 0
+            after = (index + stride) % length
             changed[count] = cell
-            if count > begin:
-                coming[count - 1] = patches[cell]
+            coming[count] = patches[numbers[top + after * down, start + after * right]]
             count += 1
-        coming[count - 1] = patches[changed[begin]]
     return count
 
 
@@ -261,26 +436,45 @@ def plan_rectangles(tables, patches, source, target, bits, changed, coming):
     return count
 
 
+@inlined
+def suit_all(kinds, changed, coming, count):
+    """Whether patches may come into cells, by their kinds."""
+    for index in range(count):
+        if kinds.indices[kinds.of[changed[index]], coming[index]] < 0:
+            return False
+    return True
+
+
+@kernel
+def cost_beside(tables, axis, cell, patch, other_cell, other):
+    """What a patch in a cell costs with the one in the cell to the right of it, or below."""
+    kinds = tables.kinds
+    kind, other_kind = kinds.of[cell], kinds.of[other_cell]
+    size = kinds.firsts[other_kind + 1] - kinds.firsts[other_kind]
+    row, column = np.int64(kinds.indices[kind, patch]), kinds.indices[other_kind, other]
+    return tables.costs[tables.begins[axis, kind] + row * size + column]
+
+
 @kernel
 def cost_of_cells(tables, patches, changed, count, marks, mark):
     """What the patches in the `changed` cells cost, which carry the mark; each pair once."""
-    costs, outside, numbers = tables.costs, tables.outside, tables.numbers
+    numbers, kinds = tables.numbers, tables.kinds
     total = 0.0
     for index in range(count):
-        cell = changed[index]
+        cell = np.int64(changed[index])
         patch = patches[cell]
-        total += outside[cell, patch]
+        total += tables.outside[tables.outside_begins[cell] + kinds.indices[kinds.of[cell], patch]]
         row, column = tables.rows[cell] + 1, tables.columns[cell] + 1
-        right, below_it = numbers[row, column + 1], numbers[row + 1, column]
-        left, above = numbers[row, column - 1], numbers[row - 1, column]
+        right, below_it = np.int64(numbers[row, column + 1]), np.int64(numbers[row + 1, column])
+        left, above = np.int64(numbers[row, column - 1]), np.int64(numbers[row - 1, column])
         if right >= 0:
-            total += costs[0, patch, patches[right]]
+            total += cost_beside(tables, 0, cell, patch, right, patches[right])
         if below_it >= 0:
-            total += costs[1, patch, patches[below_it]]
+            total += cost_beside(tables, 1, cell, patch, below_it, patches[below_it])
         if left >= 0 and marks[left] != mark:
-            total += costs[0, patches[left], patch]
+            total += cost_beside(tables, 0, left, patches[left], cell, patch)
         if above >= 0 and marks[above] != mark:
-            total += costs[1, patches[above], patch]
+            total += cost_beside(tables, 1, above, patches[above], cell, patch)
     return total
 
 
@@ -288,8 +482,10 @@ def cost_of_cells(tables, patches, changed, count, marks, mark):
 def exchange(tables, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down.
 
-    Invariant between two moves: every cell holds one patch, and `cells` says where each lies.
+    Invariant between two moves: every cell holds one patch that suits it, and `cells` says where each lies.
     """
+    tables = uncounted(tables)
+    kinds = tables.kinds
     rows, columns, numbers = tables.rows, tables.columns, tables.numbers
     patches, cells, states = chain
     count, keep = len(patches), tables.candidates.shape[2]
@@ -314,22 +510,25 @@ def exchange(tables, chain, begin, end, moves, temperature):
         while rank < keep - 1 and chance < NEXT:
             chance /= NEXT
             rank += 1
-        wanted = tables.candidates[direction, patches[anchor], rank]
+        kind = kinds.of[anchor]
+        wanted = tables.candidates[direction, kinds.firsts[kind] + kinds.indices[kind, patches[anchor]], rank]
+        if wanted < 0:
+            continue
         source = np.int64(cells[wanted])
         if source in (goal, anchor):
             continue
         state += GAMMA
         bits = mix(state)
-        kind = (SWAP, SWAP, SLIDE, RECTANGLE)[np.int64(bits & np.uint64(3))]
+        way = (SWAP, SWAP, SLIDE, RECTANGLE)[np.int64(bits & np.uint64(3))]
         size = 0
-        if kind == SLIDE:
+        if way == SLIDE:
             size = plan_slide(tables, patches, source, goal, bits >> np.uint64(2), changed, coming)
-        elif kind == RECTANGLE:
+        elif way == RECTANGLE:
             size = plan_rectangles(tables, patches, source, goal, bits >> np.uint64(2), changed, coming)
-        if kind == SWAP or (kind == SLIDE and size == 0):
+        if way == SWAP or (way == SLIDE and size == 0):
             changed[0], coming[0], changed[1], coming[1] = goal, wanted, source, patches[goal]
             size = 2
-        if size == 0:
+        if size == 0 or not suit_all(kinds, changed, coming, size):
             continue
         mark += 1
         for index in range(size):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._access import uncounted
 from .._jit import kernel
-from ..compatibility.memory import recalled
+from ..compatibility.memory import pair_in, recalled
 
 
 @kernel
@@ -17,11 +17,12 @@ def root_of(parents, cell):
 
 
 @kernel
-def merge(features, columns, grid, other, memory, least_gain):
+def merge(features, codes, several, columns, grid, other, memory, least_gain):
     """Take over into `grid` every region of `other` that is cheaper by more than `least_gain`; return what was gained.
 
     A region is a set of cells where the two differ. It holds the same pieces in both, and no cell of it lies beside a
     cell of another region, so that each can be taken or left for itself: the gain is the sum of the regions' gains.
+    What pairs cost by where they lie is for `pair_in` to tell from `codes` and `several`.
     """
     features = uncounted(features)
     entries, step = memory
@@ -51,8 +52,9 @@ def merge(features, columns, grid, other, memory, least_gain):
                 continue
             root = root_of(parents, cell if grid[cell] != other[cell] else beside)
             for turn in range(2):
-                row = 2 * np.int64(grid[cell] if turn == 0 else other[cell]) + direction
+                first = np.int64(grid[cell] if turn == 0 else other[cell])
                 second = np.int64(grid[beside] if turn == 0 else other[beside])
+                row, second = pair_in(codes, several, first, direction, second, cell, beside)
                 dearer[root] += recalled(features, entries, step, row, second) * (-1.0 if turn == 0 else 1.0)
 
     gain = 0.0

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._access import uncounted
-from .._jit import kernel
-from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_phases, moved_mask, phases_around
+from .._jit import inlined, kernel
+from ..compatibility.bearings import EVERY, Bearings, bearings_of, frame_numbers, moved_mask, phases_around
 from ..compatibility.candidates import Compatibility, fair_costs
-from ..compatibility.costs import Features, cost_of, squared_distance
+from ..compatibility.costs import Features, cost_of, squared_distance, squared_distance_in
 from ..compatibility.likeness import worth_of
 from ..compatibility.lists import Lists
 from ..compatibility.partners import Partners
@@ -27,6 +27,7 @@ from ..compatibility.ramp_costs import NUMBERS
 from ..compatibility.ramps import flatness
 from ..compatibility.seam_costs import Seams
 from ..compatibility.segments import SETTLED, sharpness
+from ..compatibility.trace_costs import UNKNOWN
 from ..threads import Threads
 from .beliefs import LARGE, LEAST, Region, fill_likelihoods, settle, swap_down
 
@@ -118,20 +119,20 @@ def rearranged(
     Yield now and then if it takes long.
     """
     fair = grounds.strict_costs if way.strict else grounds.fair_costs
-    lattice, at_doubts = doubted_lattice(features, fair, grid, () if way.single else SIZES, grounds.on_borders)
+    numbers = frame_numbers(grounds.bearings, grid)
+    lattice, at_doubts = doubted_lattice(features, numbers, fair, grid, () if way.single else SIZES, grounds.on_borders)
     question = in_question(lattice.in_cells(at_doubts), way.near)
     grid = grid.copy()
     # What is in question says nothing, until it has been told.
     known = np.where(lattice.in_pieces(question), np.int32(-1), grid)
     sharp = grounds.sharpness * way.dullness
-    phases = frame_phases(grounds.bearings, grid)
     heights, widths = np.diff(lattice.rows), np.diff(lattice.columns)
     for height, width in product(np.unique(heights)[::-1], np.unique(widths)[::-1]):
         cells = question & (heights == height)[:, np.newaxis] & (widths == width)
         since = 0
         for region in _at_once(cells, most_cells):
             yield from _rearrange(
-                features, grounds.bearings, phases, lattice, region, grid, known, sharp, way.alike, threads
+                features, grounds.bearings, numbers, lattice, region, grid, known, sharp, way.alike, threads
             )
             since += int(region.sum())
             if since > LARGE:
@@ -144,14 +145,18 @@ def rearranged(
 
 def doubted_lattice(
     features: Features,
+    numbers: NDArray[np.int64],
     fair_costs: NDArray[np.float32],
     grid: NDArray[np.int32],
     sizes: tuple[int, ...],
     on_borders: float,
 ) -> tuple[Lattice, NDArray[np.bool_]]:
-    """Return the lattice of the first of some sizes that doubts have, else of pieces; and which pieces are in doubt."""
+    """Return the lattice of the first of some sizes that doubts have, else of pieces; and which pieces are in doubt.
+
+    `numbers` are those of the phases of the frame (see `frame_numbers`).
+    """
     doubted = np.zeros((2, *grid.shape), dtype=np.bool_)
-    find_doubted(features, fair_costs, grid, doubted)
+    find_doubted(features, numbers, fair_costs, grid, doubted)
     beside, below = doubted
     lattice = Lattice(*(_borders(doubts, axis, sizes, on_borders) for axis, doubts in enumerate((below, beside))))
     at_doubts = beside | below
@@ -181,21 +186,23 @@ def places_of(lattice: Lattice, cells: NDArray[np.bool_]) -> Places:
     return Places(rows, columns, np.stack([tops, lefts], axis=1), pieces)
 
 
-def costs_among(features: Features, patches: NDArray[np.int32], threads: Threads) -> NDArray[np.float32]:
-    """Return what patches cost to the right of each other, and below: (2, patches, patches)."""
-    costs = np.empty((2, len(patches), len(patches)), dtype=np.float32)
-    threads.run(len(patches), partial(fill_costs, features, patches, costs))
-    return costs
-
-
-def costs_outside(
-    features: Features, known: NDArray[np.int32], places: Places, patches: NDArray[np.int32], threads: Threads
+def costs_among(
+    features: Features, numbers: NDArray[np.int64], places: Places, patches: NDArray[np.int32], threads: Threads
 ) -> NDArray[np.float32]:
-    """Return what the known pieces around cost with patches in cells: (cells, patches). -1 stands for what is not."""
-    outside = np.zeros((len(patches), len(patches)), dtype=np.float32)
-    around = np.pad(known, 1, constant_values=-1)
-    threads.run(len(patches), partial(fill_outside, features, around, places.corners, patches, outside))
-    return outside
+    """Return what patches cost to the right of each other, and below: (2, patches, patches).
+
+    Given the `numbers` of the phases of the frame (see `frame_numbers`); these count if they are the same in all cells.
+    """
+    down, across = numbers.shape
+    tops, lefts = np.unique(places.corners[:, 0] % down), np.unique(places.corners[:, 1] % across)
+    height, width = patches.shape[1:]
+    beside, below = np.full(height, UNKNOWN), np.full(width, UNKNOWN)
+    if len(tops) == len(lefts) == 1:
+        beside = numbers[(tops[0] + np.arange(height)) % down, (lefts[0] + width) % across]
+        below = numbers[(tops[0] + height) % down, (lefts[0] + np.arange(width)) % across]
+    costs = np.empty((2, len(patches), len(patches)), dtype=np.float32)
+    threads.run(len(patches), partial(fill_costs, features, beside, below, patches, costs))
+    return costs
 
 
 def _at_once(cells: NDArray[np.bool_], most_cells: int) -> Iterator[NDArray[np.bool_]]:
@@ -218,8 +225,8 @@ def compile_patches(compatibility: Compatibility, columns: int, threads: Threads
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
     grounds = Grounds(1.0, fair, fair, compatibility.bearings)
     list(rearranged(compatibility.features, grounds, grid, Way(2, 1.0), MOST_CELLS, threads))
-    if len((bearings := bearings_of(compatibility.told)).masks) > 0:
-        _own_phases(bearings, np.zeros((1, 1, 1), dtype=np.int32))
+    if len((bearings := bearings_of(compatibility.features, compatibility.told)).masks) > 0:
+        own_phases(bearings, np.zeros((1, 1, 1), dtype=np.int32))
         phases_around(bearings, bearings.masks[0])
     corner = np.zeros(1, dtype=np.int64)
     numbers, expected = np.zeros((1, NUMBERS), dtype=np.float32), np.zeros((1, 1), dtype=np.float32)
@@ -263,7 +270,7 @@ def in_question(doubtful: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
 def _rearrange(
     features: Features,
     bearings: Bearings,
-    phases: NDArray[np.uint64],
+    numbers: NDArray[np.int64],
     lattice: Lattice,
     cells: NDArray[np.bool_],
     grid: NDArray[np.int32],
@@ -276,7 +283,7 @@ def _rearrange(
     places = places_of(lattice, cells)
     patches, (tops, lefts) = grid[places.pieces], places.corners.T
     count = len(patches)
-    costs = costs_among(features, patches, threads)
+    costs = costs_among(features, numbers, places, patches, threads)
     region = Region(
         _neighbours(cells, places.rows, places.columns),
         (places.rows + places.columns) % 2,
@@ -286,14 +293,14 @@ def _rearrange(
         _expected(features, patches, tops, lefts, threads) if alike else np.empty((0, count), dtype=np.float32),
     )
     region.informed[:] = len(region.expected) > 0
-    if len(phases) > 0:
-        there = phases[tops % phases.shape[0], lefts % phases.shape[1]]
-        suited = np.where(there[:, np.newaxis] & _own_phases(bearings, patches) != 0, np.float32(1), UNSUITED)
+    if numbers[0, 0] != UNKNOWN:
+        there = np.uint64(1) << numbers[tops % numbers.shape[0], lefts % numbers.shape[1]].astype(np.uint64)
+        suited = np.where(there[:, np.newaxis] & own_phases(bearings, patches) != 0, np.float32(1), UNSUITED)
         region = region._replace(expected=region.expected * suited if len(region.expected) else suited)
     fill_likelihoods(costs, sharp, region.likelihoods)
     around = np.pad(known, 1, constant_values=-1)
     outside = np.zeros((count, count), dtype=np.float32)
-    listen = partial(hear, features, around, places.corners, patches, sharp, outside)
+    listen = partial(hear, features, numbers, around, places.corners, patches, sharp, outside)
     threads.run(count, partial(listen, region.messages, region.informed))
     units = yield from settle(region, threads)
     # Where nothing is known what lies there stays, or else what is left.
@@ -326,7 +333,7 @@ def _expected(
     return np.ascontiguousarray(expected.T)
 
 
-def _own_phases(bearings: Bearings, patches: NDArray[np.int32]) -> NDArray[np.uint64]:
+def own_phases(bearings: Bearings, patches: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Return the phases that the corners of patches can have; all if their pieces contradict each other."""
     own = np.empty(len(patches), dtype=np.uint64)
     fill_phases(bearings, patches, own)
@@ -378,7 +385,7 @@ def fill_phases(bearings, patches, own):
 
 
 @kernel
-def find_doubted(features, fair_costs, grid, doubted):
+def find_doubted(features, numbers, fair_costs, grid, doubted):
     """Mark the pieces of a grid that have a doubted seam to the right, and below."""
     features = uncounted(features)
     rows, columns = grid.shape
@@ -388,7 +395,8 @@ def find_doubted(features, fair_costs, grid, doubted):
                 if (column if direction == 0 else row) + 1 < (columns if direction == 0 else rows):
                     piece = np.int64(grid[row, column])
                     other = np.int64(grid[row, column + 1] if direction == 0 else grid[row + 1, column])
-                    cost = np.float32(cost_of_pair(features, piece, direction, other))
+                    phase = phase_at(numbers, row + direction, column + 1 - direction)
+                    cost = np.float32(cost_of_pair_in(features, piece, direction, other, phase))
                     fair = min(fair_costs[4 * piece + direction], fair_costs[4 * other + direction + 2])
                     doubted[direction, row, column] = cost > fair
 
@@ -426,10 +434,24 @@ def cost_of_pair(features, piece, direction, other):
     return np.float64(cost_of(features, squared_distance(features, side, facing)))
 
 
+@inlined
+def phase_at(numbers, row, column):
+    """The number of the phase of a cell of the frame."""
+    return numbers[row % numbers.shape[0], column % numbers.shape[1]]
+
+
 @kernel
-def fill_costs(features, patches, costs, begin, end):
+def cost_of_pair_in(features, piece, direction, other, phase):
+    """The same where the right or lower piece of the two lies in a phase."""
+    side, facing = 4 * np.int64(piece) + direction, 4 * np.int64(other) + (direction ^ 2)
+    return np.float64(cost_of(features, squared_distance_in(features, side, facing, phase)))
+
+
+@kernel
+def fill_costs(features, numbers_beside, numbers_below, patches, costs, begin, end):
     """Find what each patch costs to the right of the patches begin .. end-1, and below them.
 
+    Given the phases of the cells behind them, row by row, and below, column by column.
     A few are compared with all of these before the next few: what is known of their sides stays in the cache.
     """
     features = uncounted(features)
@@ -440,14 +462,22 @@ def fill_costs(features, patches, costs, begin, end):
                 beside, below = 0.0, 0.0
                 if one != two:
                     for row in range(height):
-                        beside += cost_of_pair(features, patches[one, row, width - 1], 0, patches[two, row, 0])
+                        beside += cost_of_pair_in(
+                            features, patches[one, row, width - 1], 0, patches[two, row, 0], numbers_beside[row]
+                        )
                     for column in range(width):
-                        below += cost_of_pair(features, patches[one, height - 1, column], 1, patches[two, 0, column])
+                        below += cost_of_pair_in(
+                            features,
+                            patches[one, height - 1, column],
+                            1,
+                            patches[two, 0, column],
+                            numbers_below[column],
+                        )
                 costs[0, one, two], costs[1, one, two] = beside, below
 
 
 @kernel
-def add_known(features, around, top, left, direction, patches, costs):
+def add_known(features, numbers, around, top, left, direction, patches, costs):
     """Add to `costs` what the known pieces at a side of a cell cost with each patch there; tell if there are any.
 
     `around` has the pieces with a border of -1, which stands for what is not known, too.
@@ -461,22 +491,16 @@ def add_known(features, around, top, left, direction, patches, costs):
         known = around[top + row + down, left + column + right]
         if known >= 0:
             heard = True
+            # `around` has a border, so the cells of the frame are one up and one to the left.
+            y, x = top + row - 1 + (direction == 1), left + column - 1 + (direction == 0)
+            phase = phase_at(numbers, y, x)
             for patch in range(count):
-                costs[patch] += cost_of_pair(features, patches[patch, row, column], direction, known)
+                costs[patch] += cost_of_pair_in(features, patches[patch, row, column], direction, known, phase)
     return heard
 
 
 @kernel
-def fill_outside(features, around, corners, patches, outside, begin, end):
-    """Find what the known pieces around the cells begin .. end-1 cost with each patch there (see `add_known`)."""
-    features = uncounted(features)
-    for cell in range(begin, end):
-        for direction in range(4):
-            add_known(features, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, outside[cell])
-
-
-@kernel
-def hear(features, around, corners, patches, sharpness, outside, messages, informed, begin, end):
+def hear(features, numbers, around, corners, patches, sharpness, outside, messages, informed, begin, end):
     """Tell the cells begin .. end-1 what the known pieces at each of their sides say of each patch, and what they cost.
 
     See `add_known` for `around`.
@@ -487,7 +511,9 @@ def hear(features, around, corners, patches, sharpness, outside, messages, infor
     for cell in range(begin, end):
         for direction in range(4):
             costs[:] = 0
-            if add_known(features, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, costs):
+            if add_known(
+                features, numbers, around, corners[cell, 0] + 1, corners[cell, 1] + 1, direction, patches, costs
+            ):
                 informed[cell] = True
                 least, total = costs.min(), 0.0
                 for patch in range(count):

@@ -16,14 +16,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compatibility.bearings import frame_phases
+from ..compatibility.bearings import fill_codes, frame_phases
 from ..compatibility.candidates import Compatibility
 from ..compatibility.likeness import worth_of
 from ..compatibility.memory import Memory, empty_memory
 from ..genetic.population import grid_cost
 from ..threads import Threads, borrowed
 from .anneal import Chain, anneal, copy_grid, new_chain
-from .exchanges import SIZES, TEMPERATURE, exchanged, exchanges_bytes
+from .exchanges import HEATS, exchanged, exchanges_bytes
 from .merge import merge
 from .patches import MOST_CELLS, Grounds, Way, grounds_of, patches_bytes, rearranged
 from .shifts import PLACES, segments_in, shifted
@@ -42,7 +42,8 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
-# After how many rounds patches are exchanged: first, and when segments were shifted and pieces mended in between.
+# After how many rounds patches are exchanged: first, and when segments were shifted and pieces mended in between, if
+# that gained something.
 EXCHANGING = (0, 2, 4)
 # After how many rounds segments are shifted, how many of them at most, and moves of a chain that mends what a shift
 # left, at effort 0.
@@ -134,7 +135,14 @@ class Setting(NamedTuple):
     def cost_of(self, grid: NDArray[np.int32]) -> float:
         """Return what an arrangement costs."""
         with self.memory() as memory:
-            return float(grid_cost(self.compatibility.features, self.columns, grid, memory))
+            features, bearings = self.compatibility.features, self.compatibility.bearings
+            return float(grid_cost(features, bearings, self.columns, grid, memory))
+
+    def codes_of(self, grid: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return what pairs are called by where they lie in an arrangement (see `memory.pair_in`)."""
+        codes = np.empty(len(grid), dtype=np.int32)
+        fill_codes(self.compatibility.bearings, self.columns, grid, codes)
+        return codes
 
     def anneals(self, start: RoundStart) -> bool:
         """Return whether a round that starts like this has moves left."""
@@ -165,7 +173,7 @@ def refine(
         now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
         other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
         if setting.rearranges(start):
-            if start.rounds in EXCHANGING:
+            if start.rounds in EXCHANGING and start.in_vain == 0:
                 now = yield from _exchanged(setting, now)
             if start.rounds in SHIFTING:
                 now = yield from _shifted(setting, now)
@@ -190,11 +198,10 @@ def refine(
 
 def _exchanged(setting: Setting, now: Refinement) -> Generator[Refinement, None, Refinement]:
     """Return the arrangement of the moment with patches exchanged, size by size, and yield it while that takes."""
-    for size in SIZES:
+    for size, temperatures in HEATS.items():
+        heats = [temperature * setting.unit for temperature in temperatures]
         grid, key = now.grid.reshape(-1, setting.columns), (setting.seed, now.round)
-        steps = exchanged(
-            setting.compatibility.told, setting.grounds, grid, size, TEMPERATURE * setting.unit, key, setting.threads
-        )
+        steps = exchanged(setting.compatibility.told, setting.grounds, grid, size, heats, key, setting.threads)
         others = yield from _meanwhile(now, steps)
         if others:
             now = _merged(setting, now, [other.ravel() for other in others])
@@ -263,10 +270,11 @@ def _annealed(
 
 def _merged(setting: Setting, now: Refinement, others: list[NDArray[np.int32]]) -> Refinement:
     """Return the arrangement of the moment with the regions that are cheaper in others."""
-    best = now.grid.copy()
+    best, codes = now.grid.copy(), setting.codes_of(now.grid)
+    features, several = setting.compatibility.features, setting.compatibility.bearings.several
     with setting.memory() as memory:
         for other in others:
-            merge(setting.compatibility.features, setting.columns, best, other, memory, LEAST_GAIN)
+            merge(features, codes, several, setting.columns, best, other, memory, LEAST_GAIN)
     mean_cost = float(np.mean([setting.cost_of(other) for other in others]))
     return replace(now, grid=best, cost=setting.cost_of(best), mean_cost=mean_cost)
 
@@ -279,12 +287,13 @@ def most_moves(pieces: int, effort: int) -> tuple[int, int]:
 
 def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int, series: int = 0) -> list[Chain]:
     """Return chains that start from one of the grids after the other; each series of a round is another."""
-    seeds = np.uint64(setting.seed), np.uint64(number)
+    seeds, codes = (np.uint64(setting.seed), np.uint64(number)), setting.codes_of(grids[0])
     with setting.memory() as memory:
         return [
             new_chain(
                 setting.compatibility,
                 setting.columns,
+                codes,
                 grids[index % len(grids)],
                 memory,
                 *seeds,
