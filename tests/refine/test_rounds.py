@@ -108,6 +108,7 @@ def test_from_the_start_of_any_round_the_rest_is_the_same(monkeypatch, limit):
 
 @pytest.mark.parametrize("effort", [0, 1])
 def test_refinement_ends_when_chains_have_made_so_many_moves_in_all(monkeypatch, effort):
+    swap_nothing(monkeypatch)
     compatibility = compatibility_of(midline_seams(drawn_puzzle(5, 6)))
     grid, costs = np.random.default_rng(1).permutation(30), costs_of(compatibility.features)
     endless = refined(compatibility, 6, grid, effort)
@@ -129,6 +130,7 @@ def test_refinement_ends_when_chains_have_made_so_many_moves_in_all(monkeypatch,
 
 
 def test_a_round_that_is_cut_short_counts_the_moves_that_it_made(monkeypatch):
+    swap_nothing(monkeypatch)
     monkeypatch.setattr(module, "MOST_MOVES", 100)
     monkeypatch.setattr(module, "LEAST_GAIN_PER_DOUBT", 0)  # So that these short rounds bring enough to go on.
     monkeypatch.setattr(module, "MOST_MOVES_IN_ALL", 250)
@@ -273,13 +275,61 @@ def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
     grid = np.arange(240).reshape(15, 16)
     grid[4:6] = np.roll(grid[4:6], 2, axis=1)  # A strip that lies two pieces beside its place.
     parts = refined(portrait, 16, grid.ravel(), seed=7)
+    starts = {part.round: part.start for part in parts}
+    in_vain = {r: starts[r + 1].in_vain for r in module.EXCHANGING if r + 1 in starts}
+    assert set(in_vain.values()) > {0}  # Where the round before was in vain, nothing is exchanged.
     assert [(size, key) for _, size, key in asked] == [
-        (size, (7, 1 + r)) for r in module.EXCHANGING for size in module.HEATS
+        (size, (7, 1 + r)) for r, vain in in_vain.items() if vain == 0 for size in module.HEATS
     ]
     assert asked[0][0] == parts[0].grid.tolist() == grid.ravel().tolist()
     assert parts[-1].grid[64:96].tolist() == list(range(64, 96))
     costs = [part.cost for part in parts]
     assert costs == sorted(costs, reverse=True)
+
+
+def swap_nothing(monkeypatch):
+    monkeypatch.setattr(module, "swapped", lambda compatibility, grid, *more: grid)
+
+
+def note_swaps(monkeypatch):
+    """Note of which arrangements all is swapped that is cheaper at once, and what comes of it."""
+    looks = []
+    original = module._swapped
+
+    def noted(setting, now):
+        after = yield from original(setting, now)
+        looks.append((now.round, now.cost, after.cost))
+        return after
+
+    monkeypatch.setattr(module, "_swapped", noted)
+    return looks
+
+
+def test_what_is_cheaper_at_once_is_swapped_when_a_round_brings_nothing_more(monkeypatch, portrait):
+    """Two squares in each other's places, and nothing is in question."""
+    looks = note_swaps(monkeypatch)
+    monkeypatch.setattr(module, "rearranged", lambda features, grounds, grid, *more: iter_of(grid))
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
+    monkeypatch.setattr(module, "EXCHANGING", ())
+    monkeypatch.setattr(module, "SHIFTING", ())
+    grid = np.arange(240)
+    squares = [37, 38, 53, 54], [133, 134, 149, 150]
+    grid[squares[0] + squares[1]] = grid[squares[1] + squares[0]]
+    parts = refined(portrait, 16, grid)
+    assert parts[-1].grid[:160].tolist() == list(range(160))
+    # The first round is in vain but for what is swapped, the next brings nothing, and what follows is not looked at.
+    assert [(round_number, after < before) for round_number, before, after in looks] == [(1, True), (2, False)]
+    assert parts[-1].round == 1 + len(module.WAYS)
+
+
+def test_what_is_cheaper_at_once_is_swapped_after_the_last_round(monkeypatch, portrait):
+    looks = note_swaps(monkeypatch)
+    monkeypatch.setattr(module, "MOST_TURNS", 0)
+    monkeypatch.setattr(module, "LONG_TURNS", 1)
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
+    parts = refined(portrait, 16, np.random.default_rng(5).permutation(240))
+    assert [round_number for round_number, _, _ in looks] == [1]
+    assert looks[0][2] == parts[-1].cost
 
 
 def test_a_segment_that_lies_beside_its_place_is_shifted_and_mended(monkeypatch, portrait):
@@ -298,6 +348,32 @@ def test_a_segment_that_lies_beside_its_place_is_shifted_and_mended(monkeypatch,
         assert len(parts) > 2  # It can be stopped meanwhile.
         assert parts[-1].grid[64:160].tolist() == list(range(64, 160))
     assert [facts(part) for part in results[0]] == [facts(part) for part in results[1]]
+
+
+def test_segments_are_shifted_again_only_if_something_has_changed(monkeypatch, portrait):
+    asked = []
+
+    def noted(setting, now):
+        asked.append(now.start.rounds)
+        yield from ()
+        return now
+
+    monkeypatch.setattr(module, "_shifted", noted)
+    monkeypatch.setattr(module, "EXCHANGING", ())
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
+    swap_nothing(monkeypatch)
+    gains_in = {4}  # In the fifth round, one pair comes into order.
+    turns = []
+
+    def rearranged(features, grounds, grid, way, most_cells, threads):
+        turns.append(way)
+        return put_in_order(grid.ravel(), 2 if len(turns) - 1 in gains_in else 0).reshape(grid.shape)
+        yield
+
+    monkeypatch.setattr(module, "rearranged", rearranged)
+    refined(portrait, 16, wrong_in_pairs(6))
+    assert len(turns) == 5 + len(module.WAYS)
+    assert asked == [1, 5]  # Not in the fourth and eighth round, after two that were in vain.
 
 
 def iter_of(grid):
@@ -332,6 +408,7 @@ def put_in_order(grid, count):
 
 
 def test_what_rearranging_gains_gives_all_ways_another_turn(monkeypatch, portrait):
+    swap_nothing(monkeypatch)
     turns = []
 
     def one_swap(features, grounds, grid, way, most_cells, threads):

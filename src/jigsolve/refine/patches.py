@@ -250,16 +250,21 @@ def _borders(doubted: NDArray[np.bool_], axis: int, sizes: tuple[int, ...], on_b
     return np.arange(length + 1)
 
 
+def widened(cells: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
+    """Return the cells with all that are up to so many steps from one of them."""
+    for _ in range(steps):
+        wider = cells.copy()
+        wider[1:] |= cells[:-1]
+        wider[:-1] |= cells[1:]
+        wider[:, 1:] |= cells[:, :-1]
+        wider[:, :-1] |= cells[:, 1:]
+        cells = wider
+    return cells
+
+
 def in_question(doubtful: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
     """Return the cells near those in doubt, and those that are cut off from the large parts beyond doubt."""
-    near = doubtful.copy()
-    for _ in range(steps):
-        wider = near.copy()
-        wider[1:] |= near[:-1]
-        wider[:-1] |= near[1:]
-        wider[:, 1:] |= near[:, :-1]
-        wider[:, :-1] |= near[:, 1:]
-        near = wider
+    near = widened(doubtful, steps)
     parts = label(near)
     sizes = np.bincount(parts.ravel() + 1)
     sizes[0] = 0

@@ -3,7 +3,7 @@
 What belief says is merged into the best arrangement: of every region, the cheaper version. Then several chains anneal,
 half of them from there and half from what belief said, which is often nearly right where it is not cheaper yet. They
 are merged in the same way: so chains that mend different regions do not compete, and what one spoils elsewhere does no
-harm.
+harm. When a round brings nothing, or was the last, all that is cheaper at once is swapped.
 """
 
 from collections.abc import Generator, Iterator
@@ -27,6 +27,7 @@ from .exchanges import HEATS, exchanged, exchanges_bytes
 from .merge import merge
 from .patches import MOST_CELLS, Grounds, Way, grounds_of, patches_bytes, rearranged
 from .shifts import PLACES, segments_in, shifted
+from .swaps import swapped
 
 # The chains of a round, by their first temperature in units of `cost_unit`.
 TEMPERATURES = (0.8, 1.0, 1.0, 1.2)
@@ -43,11 +44,12 @@ WAYS = (
     Way(0, 0.33, strict=True),
 )
 # After how many rounds patches are exchanged: first, and when segments were shifted and pieces mended in between, if
-# that gained something.
+# the round before gained something.
 EXCHANGING = (0, 2, 4)
-# After how many rounds segments are shifted, how many of them at most, and moves of a chain that mends what a shift
-# left, at effort 0.
+# After how many rounds segments are shifted, if one of the last two gained something; how many of them at most, and
+# moves of a chain that mends what a shift left, at effort 0.
 SHIFTING = (1, 3, 5, 7)
+IDLE = 2
 MOST_SHIFTED = 6
 MENDING_MOVES = 3_000
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
@@ -154,6 +156,10 @@ class Setting(NamedTuple):
         most_turns = max(LONG_TURNS, min(MOST_TURNS, MOST_TURNS_BY_SQUARE // len(start.grid) ** 2))
         return self.grounds.sharpness > 0 and start.in_vain < len(WAYS) and start.rounds < most_turns
 
+    def goes_on(self, start: RoundStart) -> bool:
+        """Return whether there is a round that starts like this."""
+        return self.anneals(start) or self.rearranges(start)
+
 
 def refine(
     compatibility: Compatibility,
@@ -168,14 +174,14 @@ def refine(
     unit = cost_unit(compatibility)
     setting = Setting(compatibility, columns, effort, seed, threads, grounds_of(compatibility), unit, [])
     start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, np.array(grid, dtype=np.int32))
-    while unit > 0 and (setting.anneals(start) or setting.rearranges(start)):
+    while unit > 0 and setting.goes_on(start):
         cost = setting.cost_of(start.grid)
         now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
         other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
         if setting.rearranges(start):
             if start.rounds in EXCHANGING and start.in_vain == 0:
                 now = yield from _exchanged(setting, now)
-            if start.rounds in SHIFTING:
+            if start.rounds in SHIFTING and start.in_vain < IDLE:
                 now = yield from _shifted(setting, now)
             other = yield from _rearranged(setting, now)
             now = _merged(setting, now, [other])
@@ -193,7 +199,11 @@ def refine(
                 # No round is longer than `most`: if this one was, no other follows.
                 moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
         in_vain = start.in_vain + 1 if cost - now.cost <= LEAST_SHARE * cost else 0
-        start = RoundStart(now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, now.grid)
+        after = RoundStart(now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, now.grid)
+        if in_vain == 1 or (in_vain == 0 and not setting.goes_on(after)):
+            now = yield from _swapped(setting, now)
+            in_vain = 0 if cost - now.cost > LEAST_SHARE * cost else in_vain
+        start = replace(after, in_vain=in_vain, grid=now.grid)
 
 
 def _exchanged(setting: Setting, now: Refinement) -> Generator[Refinement, None, Refinement]:
@@ -224,6 +234,16 @@ def _shifted(setting: Setting, now: Refinement) -> Generator[Refinement, None, R
                 in_vain.remove(segment.name)
                 break
     return now
+
+
+def _swapped(setting: Setting, now: Refinement) -> Generator[Refinement, None, Refinement]:
+    """Return the arrangement of the moment with all swaps made that are cheaper at once, and yield it if any are."""
+    grid, codes = now.grid.reshape(-1, setting.columns), setting.codes_of(now.grid)
+    other = swapped(setting.compatibility, grid, codes, setting.memory, LEAST_GAIN, setting.threads)
+    better = _merged(setting, now, [other.ravel()])
+    if better.cost < now.cost:
+        yield better
+    return better
 
 
 def _mended(
