@@ -14,17 +14,19 @@ from jigsolve.refine.exchanges import (
     CANDIDATES,
     HEATS,
     MOST_CELLS,
-    Chain,
     Kinds,
     Tables,
     compile_exchanges,
-    cost_of_cells,
+    cost_after,
+    cost_before,
     exchange,
     exchanged,
     exchanges_bytes,
     fill_candidates,
     fill_outside,
     kinds_of,
+    new_chain,
+    note_seams,
     plan_rectangles,
     plan_slide,
     suit_all,
@@ -56,6 +58,7 @@ def region(seed=1, period=1):
     known = Kinds(of, beside, np.nonzero(suited)[1].astype(np.int32), firsts, indices, np.array([period, period]))
     members = [known.members_of(kind) for kind in range(kinds)]
     costs, begins = [], np.zeros((2, kinds), dtype=np.int64)
+    fair = np.zeros((4, len(known.members)), dtype=np.float32)
     candidates = np.full((4, len(known.members), CANDIDATES), -1, dtype=np.int32)
     for axis, kind in np.ndindex(2, kinds):
         ones, others = members[kind], members[beside[axis, kind]]
@@ -64,13 +67,25 @@ def region(seed=1, period=1):
         fill_candidates(costs[-1], ones, others, candidates[axis, firsts[kind] :], 0, len(ones))
         turned, there = np.ascontiguousarray(costs[-1].T), candidates[axis + 2, firsts[beside[axis, kind]] :]
         fill_candidates(turned, others, ones, there, 0, len(others))
+        fair[axis, firsts[kind] :][: len(ones)] = costs[-1].min(axis=1)
+        fair[axis + 2, firsts[beside[axis, kind]] :][: len(others)] = costs[-1].min(axis=0)
     sizes = np.diff(firsts)[of]
     outside = random.uniform(0, 2, sizes.sum()).astype(np.float32)
     numbers = np.full((SHAPE[0] + 2, SHAPE[1] + 2), -1, dtype=np.int32)
     numbers[rows + 1, columns + 1] = np.arange(count)
-    tables = [table.ravel() for table in costs]
     return Tables(
-        known, np.concatenate(tables), begins, outside, np.cumsum(sizes) - sizes, candidates, rows, columns, numbers
+        kinds=known,
+        costs=np.concatenate([table.ravel() for table in costs]),
+        begins=begins[:, of].T.copy(),
+        widths=np.diff(firsts)[beside][:, of].T.copy(),
+        outside=outside,
+        outside_begins=np.cumsum(sizes) - sizes,
+        candidates=candidates,
+        fair=fair,
+        rows=rows,
+        columns=columns,
+        numbers=numbers,
+        beside=np.stack([numbers[rows + 1 + down, columns + 1 + right] for down, right in module.STEPS], axis=1),
     )
 
 
@@ -78,12 +93,18 @@ def naive_pair(tables, axis, cell, patch, other_cell, other):
     """What two patches cost beside each other, found in the table of their kinds."""
     kinds = tables.kinds
     ones, others = (kinds.members_of(kinds.of[place]).tolist() for place in (cell, other_cell))
-    table = tables.costs[tables.begins[axis, kinds.of[cell]] :][: len(ones) * len(others)].reshape(len(ones), -1)
+    table = tables.costs[tables.begins[cell, axis] :][: len(ones) * len(others)].reshape(len(ones), -1)
     return float(table[ones.index(patch), others.index(other)])
 
 
-def chain_of(count, state=1):
-    return Chain(np.arange(count, dtype=np.int32), np.arange(count, dtype=np.int32), np.full(1, state, np.uint64))
+def chain_of(tables):
+    return new_chain(tables, (1, 1), 0)
+
+
+def suit(tables, cells, patches):
+    """Whether patches suit cells, and which they are of those of their kinds."""
+    indices = np.empty(len(cells), dtype=np.int32)
+    return suit_all(tables.kinds, cells, patches, len(cells), indices), indices
 
 
 def naive_cost(tables, patches):
@@ -120,7 +141,7 @@ def suited_order(tables, random, cells):
     """The patches of some cells in another order that suits these."""
     while True:
         order = random.permutation(cells)
-        if suit_all(tables.kinds, cells, order, len(cells)):
+        if suit(tables, cells, order)[0]:
             return order
 
 
@@ -129,17 +150,27 @@ def test_what_changed_cells_cost_differs_as_everything_does(period):
     tables = region(period=period)
     count = len(tables.rows)
     random = np.random.default_rng(2)
+    everywhere = np.arange(count, dtype=np.int32)
     for mark in range(1, 50):
-        patches = np.arange(count, dtype=np.int32)
-        if period == 1:
-            random.shuffle(patches)
+        patches = random.permutation(count).astype(np.int32) if period == 1 else everywhere.copy()
+        indices, seams = suit(tables, everywhere, patches)[1], np.empty((count, 3), dtype=np.float32)
+        note_seams(tables, indices, seams, everywhere, count)
+        assert seams.sum() == pytest.approx(naive_cost(tables, patches), abs=1e-3)
         changed = random.permutation(count)[: random.integers(1, 5 if period > 1 else 20)].astype(np.int32)
         after = patches.copy()
         after[changed] = patches[suited_order(tables, random, changed)]
         marks = np.zeros(count, dtype=np.int64)
         marks[changed] = mark
-        costs = [cost_of_cells(tables, these, changed, len(changed), marks, mark) for these in (patches, after)]
-        assert costs[1] - costs[0] == pytest.approx(naive_cost(tables, after) - naive_cost(tables, patches), abs=1e-3)
+        before = cost_before(tables, seams, changed, len(changed), marks, mark)
+        assert before == cost_after(tables, indices, changed, len(changed), marks, mark, np.inf)
+        indices = suit(tables, everywhere, after)[1]
+        cost = cost_after(tables, indices, changed, len(changed), marks, mark, np.inf)
+        assert cost - before == pytest.approx(naive_cost(tables, after) - naive_cost(tables, patches), abs=1e-3)
+        # What is within a limit is told exactly; of what is not, that it is not.
+        assert cost_after(tables, indices, changed, len(changed), marks, mark, cost) == cost
+        assert cost_after(tables, indices, changed, len(changed), marks, mark, 0.5 * cost) > 0.5 * cost
+        note_seams(tables, indices, seams, changed, len(changed))
+        assert seams.sum() == pytest.approx(naive_cost(tables, after), abs=1e-3)
 
 
 def planned(plan, tables, source, target, *more):
@@ -233,12 +264,15 @@ def test_where_kinds_repeat_as_many_come_together_as_that_takes():
 def test_every_cell_holds_one_patch_and_nothing_gets_dearer_when_cold(temperature, period):
     tables = region(period=period)
     count = len(tables.rows)
-    chain = chain_of(count)
+    chain = chain_of(tables)
     costs = [naive_cost(tables, chain.patches)]
     for part in range(20):
         exchange(tables, chain, 500 * part, 500 * (part + 1), 10_000, temperature)
         assert (chain.patches[chain.cells] == np.arange(count)).all()
-        assert suit_all(tables.kinds, np.arange(count), chain.patches, count)
+        suits, indices = suit(tables, np.arange(count), chain.patches)
+        assert suits
+        assert (chain.indices == indices).all()
+        assert chain.seams.sum() == pytest.approx(naive_cost(tables, chain.patches), abs=1e-3)
         costs.append(naive_cost(tables, chain.patches))
     assert costs[-1] < (0.75 if period == 1 else 0.9) * costs[0]
     if temperature == 0:
@@ -249,7 +283,7 @@ def test_heat_finds_what_is_cheaper():
     tables = region()
     ends = []
     for temperature in (0.0, 4.0):
-        chain = chain_of(len(tables.rows))
+        chain = chain_of(tables)
         exchange(tables, chain, 0, 400_000, 400_000, temperature)
         ends.append(naive_cost(tables, chain.patches))
     assert ends[1] < 0.98 * ends[0]
@@ -257,7 +291,7 @@ def test_heat_finds_what_is_cheaper():
 
 def test_parts_make_the_same_moves_as_all_at_once():
     tables = region()
-    whole, parts = chain_of(len(tables.rows)), chain_of(len(tables.rows))
+    whole, parts = chain_of(tables), chain_of(tables)
     exchange(tables, whole, 0, 20_480, 20_480, 3.0)
     for begin in range(0, 20_480, 4096):
         exchange(tables, parts, begin, begin + 4096, 20_480, 3.0)

@@ -65,11 +65,15 @@ CANDIDATES = 16
 NEXT = 0.6
 # The longest side of a rectangle that changes places, in patches.
 LONGEST = 4
+# Sides that a move draws, of which it doubts the one that is dearest beyond what would fit it best.
+DRAWN = 3
 # Moves between two looks at the temperature; and those after which the run can be stopped.
 STRIDE = 4096
 PART_MOVES = 4_000_000
 
 SWAP, SLIDE, RECTANGLE = 0, 1, 2
+# From a cell to those on its sides.
+STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 class Kinds(NamedTuple):
@@ -103,20 +107,28 @@ class Tables(NamedTuple):
 
     kinds: Kinds
     costs: NDArray[np.float32]
-    """What a patch of a kind costs with each of those that may lie beside it: table after table, row by row."""
+    """What a patch of a kind costs with each of those that may lie beside it, above the least of all: table after
+    table, row by row."""
     begins: NDArray[np.int64]
-    """(2, kinds): where the tables begin, to the right and below."""
+    """(cells, 2): where the table of a cell and what lies to the right of it begins, and that of what lies below it."""
+    widths: NDArray[np.int64]
+    """(cells, 2): how long the rows of these tables are."""
     outside: NDArray[np.float32]
-    """What the pieces around the region cost with each patch that may lie in a cell: cell after cell."""
+    """What the pieces around the region cost with each patch that may lie in a cell, above the least of these: cell
+    after cell."""
     outside_begins: NDArray[np.int64]
     """(cells,): where each begins."""
     candidates: NDArray[np.int32]
     """(4, members, CANDIDATES): the patches that fit best at each side of a patch that is of a kind; -1 for none."""
+    fair: NDArray[np.float32]
+    """(4, members): what the first of them costs."""
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     """(cells,): where they are in the lattice."""
     numbers: NDArray[np.int32]
     """(rows + 2, columns + 2): the cell there, or -1, with a border of -1."""
+    beside: NDArray[np.int32]
+    """(cells, 4): the cells on each side of a cell, or -1."""
 
 
 class Chain(NamedTuple):
@@ -126,6 +138,10 @@ class Chain(NamedTuple):
     """(cells,): what lies where."""
     cells: NDArray[np.int32]
     """(patches,): and where what lies."""
+    indices: NDArray[np.int32]
+    """(cells,): which of the patches of its kind lies in a cell."""
+    seams: NDArray[np.float32]
+    """(cells, 3): what it costs with what lies to the right of it, below it, and outside the region."""
     state: NDArray[np.uint64]
     """(1,): of the random numbers."""
 
@@ -161,7 +177,7 @@ def exchanged(
             continue
         tables = _tables(features, phases, grid, lattice, region, threads)
         places = region.places
-        chains = [_new_chain(len(places.rows), key, len(heats) * part + index) for index in range(len(heats))]
+        chains = [new_chain(tables, key, len(heats) * part + index) for index in range(len(heats))]
         yield from _annealed(tables, chains, size, heats, threads)
         grids = grids or [grid.copy() for _ in chains]
         for other, chain in zip(grids, chains, strict=True):
@@ -258,6 +274,7 @@ def _tables(
     begins = (np.cumsum(pairs) - pairs.ravel()).reshape(pairs.shape)
     costs = np.empty(pairs.sum(), dtype=np.float32)
     candidates = np.full((4, len(kinds.members), CANDIDATES), -1, dtype=np.int32)
+    fair = np.zeros((4, len(kinds.members)), dtype=np.float32)
     around = np.pad(np.where(lattice.in_pieces(cells), np.int32(-1), grid), 1, constant_values=-1)
     outside_begins = np.cumsum(sizes[kinds.of]) - sizes[kinds.of]
     outside = np.empty(sizes[kinds.of].sum(), dtype=np.float32)
@@ -268,6 +285,7 @@ def _tables(
         threads.run(
             len(here), partial(fill_outside, features, phases, around, places.corners[here], patches[members], facing)
         )
+        facing -= facing.min(axis=1)[:, np.newaxis]
         outside[outside_begins[here][:, np.newaxis] + np.arange(len(members))] = facing
         corner = places.corners[here[0]]
         for axis in range(2):
@@ -282,16 +300,41 @@ def _tables(
                 partial(fill_costs_between, features, phases, corner, axis, patches, members, others, table),
             )
             threads.run(len(members), partial(fill_candidates, table, members, others, candidates[axis, first:]))
+            fair[axis, first : first + len(members)] = table.min(axis=1)
             turned, second = np.ascontiguousarray(table.T), kinds.firsts[other]
             threads.run(len(others), partial(fill_candidates, turned, others, members, candidates[axis + 2, second:]))
+            fair[axis + 2, second : second + len(others)] = table.min(axis=0)
+    least = costs.min()
+    costs -= least  # Then all are above zero, and a sum that is too high already is given up (see `cost_after`).
+    rows, columns = places.rows, places.columns
     numbers = np.full((cells.shape[0] + 2, cells.shape[1] + 2), -1, dtype=np.int32)
-    numbers[places.rows + 1, places.columns + 1] = np.arange(len(places.rows))
-    return Tables(kinds, costs, begins, outside, outside_begins, candidates, places.rows, places.columns, numbers)
+    numbers[rows + 1, columns + 1] = np.arange(len(rows))
+    beside = np.stack([numbers[rows + 1 + down, columns + 1 + right] for down, right in STEPS], axis=1)
+    widths = np.append(sizes, 0)[kinds.beside]
+    return Tables(
+        kinds,
+        costs,
+        np.ascontiguousarray(begins[:, kinds.of].T),
+        np.ascontiguousarray(widths[:, kinds.of].T),
+        outside,
+        outside_begins,
+        candidates,
+        fair - least,
+        rows,
+        columns,
+        numbers,
+        beside,
+    )
 
 
-def _new_chain(count: int, key: tuple[int, int], index: int) -> Chain:
+def new_chain(tables: Tables, key: tuple[int, int], index: int) -> Chain:
+    """Return a chain that has made no move; each key and index makes others."""
+    patches = np.arange(len(tables.rows), dtype=np.int32)
+    indices = tables.kinds.indices[tables.kinds.of, patches]
     state = first_state(np.uint64(key[0]), np.uint64(key[1]), np.uint64(index))
-    return Chain(np.arange(count, dtype=np.int32), np.arange(count, dtype=np.int32), np.full(1, state, np.uint64))
+    seams = np.empty((len(patches), 3), dtype=np.float32)
+    note_seams(tables, indices, seams, patches, len(patches))
+    return Chain(patches, patches.copy(), indices, seams, np.full(1, state, np.uint64))
 
 
 def _annealed(
@@ -347,7 +390,7 @@ def fill_costs_between(features, phases, corner, axis, patches, ones, others, co
                         total += cost_of_pair_in(
                             features, patches[one, height - 1, column], 1, patches[two, 0, column], phase
                         )
-                costs[index, place] = total
+                costs[index, place] = total if one != two else np.inf
 
 
 @kernel
@@ -437,72 +480,109 @@ def plan_rectangles(tables, patches, source, target, bits, changed, coming):
 
 
 @inlined
-def suit_all(kinds, changed, coming, count):
-    """Whether patches may come into cells, by their kinds."""
-    for index in range(count):
-        if kinds.indices[kinds.of[changed[index]], coming[index]] < 0:
+def suit_all(kinds, changed, coming, count, indices):
+    """Whether patches may come into cells, by their kinds; and which they are of those of a kind."""
+    for place in range(count):
+        indices[place] = kinds.indices[kinds.of[changed[place]], coming[place]]
+        if indices[place] < 0:
             return False
     return True
 
 
-@kernel
-def cost_beside(tables, axis, cell, patch, other_cell, other):
-    """What a patch in a cell costs with the one in the cell to the right of it, or below."""
-    kinds = tables.kinds
-    kind, other_kind = kinds.of[cell], kinds.of[other_cell]
-    size = kinds.firsts[other_kind + 1] - kinds.firsts[other_kind]
-    row, column = np.int64(kinds.indices[kind, patch]), kinds.indices[other_kind, other]
-    return tables.costs[tables.begins[axis, kind] + row * size + column]
+@inlined
+def cost_beside(tables, indices, cell, axis, other):
+    """What a cell costs with the one to the right of it, or below."""
+    row = np.int64(indices[cell])
+    return tables.costs[tables.begins[cell, axis] + row * tables.widths[cell, axis] + indices[other]]
+
+
+@inlined
+def cost_outside(tables, indices, cell):
+    """What a cell costs with the pieces around the region."""
+    return tables.outside[tables.outside_begins[cell] + indices[cell]]
 
 
 @kernel
-def cost_of_cells(tables, patches, changed, count, marks, mark):
-    """What the patches in the `changed` cells cost, which carry the mark; each pair once."""
-    numbers, kinds = tables.numbers, tables.kinds
+def cost_before(tables, seams, changed, count, marks, mark):
+    """What the `changed` cells cost, which carry the mark, by what is noted of their seams; each pair once."""
     total = 0.0
-    for index in range(count):
-        cell = np.int64(changed[index])
-        patch = patches[cell]
-        total += tables.outside[tables.outside_begins[cell] + kinds.indices[kinds.of[cell], patch]]
-        row, column = tables.rows[cell] + 1, tables.columns[cell] + 1
-        right, below_it = np.int64(numbers[row, column + 1]), np.int64(numbers[row + 1, column])
-        left, above = np.int64(numbers[row, column - 1]), np.int64(numbers[row - 1, column])
-        if right >= 0:
-            total += cost_beside(tables, 0, cell, patch, right, patches[right])
-        if below_it >= 0:
-            total += cost_beside(tables, 1, cell, patch, below_it, patches[below_it])
+    for place in range(count):
+        cell = np.int64(changed[place])
+        left, above = np.int64(tables.beside[cell, 2]), np.int64(tables.beside[cell, 3])
+        total += np.float64(seams[cell, 0]) + np.float64(seams[cell, 1]) + np.float64(seams[cell, 2])
         if left >= 0 and marks[left] != mark:
-            total += cost_beside(tables, 0, left, patches[left], cell, patch)
+            total += np.float64(seams[left, 0])
         if above >= 0 and marks[above] != mark:
-            total += cost_beside(tables, 1, above, patches[above], cell, patch)
+            total += np.float64(seams[above, 1])
     return total
+
+
+@kernel
+def cost_after(tables, indices, changed, count, marks, mark, limit):
+    """What the `changed` cells cost, which carry the mark; each pair once. Once it is above a limit, no more is added.
+
+    The last cell, to which mostly comes what fitted elsewhere, is the first.
+    """
+    total = 0.0
+    for place in range(count - 1, -1, -1):
+        cell = np.int64(changed[place])
+        for axis in range(2):
+            other, before = np.int64(tables.beside[cell, axis]), np.int64(tables.beside[cell, axis + 2])
+            if other >= 0:
+                total += cost_beside(tables, indices, cell, axis, other)
+            if before >= 0 and marks[before] != mark:
+                total += cost_beside(tables, indices, before, axis, cell)
+            if total > limit:
+                return total
+        total += cost_outside(tables, indices, cell)
+    return total
+
+
+@kernel
+def note_seams(tables, indices, seams, changed, count):
+    """Note what the seams of the `changed` cells cost."""
+    for place in range(count):
+        cell = np.int64(changed[place])
+        for axis in range(2):
+            other, before = np.int64(tables.beside[cell, axis]), np.int64(tables.beside[cell, axis + 2])
+            seams[cell, axis] = cost_beside(tables, indices, cell, axis, other) if other >= 0 else 0.0
+            if before >= 0:
+                seams[before, axis] = cost_beside(tables, indices, before, axis, cell)
+        seams[cell, 2] = cost_outside(tables, indices, cell)
 
 
 @kernel
 def exchange(tables, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down.
 
-    Invariant between two moves: every cell holds one patch that suits it, and `cells` says where each lies.
+    Invariant between two moves: every cell holds one patch that suits it, `cells` says where each lies, and `seams`
+    what they cost.
     """
     tables = uncounted(tables)
-    kinds = tables.kinds
-    rows, columns, numbers = tables.rows, tables.columns, tables.numbers
-    patches, cells, states = chain
+    kinds, beside = tables.kinds, tables.beside
+    patches, cells, indices, seams, states = chain
     count, keep = len(patches), tables.candidates.shape[2]
-    changed, coming, before = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
+    changed, coming = np.empty(count, np.int32), np.empty(count, np.int32)
+    after, before = np.empty(count, np.int32), np.empty(count, np.int32)
     marks, mark = np.zeros(count, np.int64), np.int64(0)
     state, heat = states[0], 0.0
     for move in range(begin, end):
         if move == begin or move % STRIDE == 0:
             done = (move - move % STRIDE) / moves
             heat = temperature * COOLED**done if done < COLD else 0.0
-        # A cell, one of its sides, and a patch that would fit there.
-        state += GAMMA
-        bits = mix(state)
-        anchor, direction = below(bits, count), np.int64(bits & np.uint64(3))
-        row, column = rows[anchor] + 1, columns[anchor] + 1
-        down, right = (0, 1, 0, -1)[direction], (1, 0, -1, 0)[direction]
-        goal = np.int64(numbers[row + down, column + right])
+        # A cell, one of its sides, the most doubtful of a few, and a patch that would fit there.
+        anchor = goal = direction = np.int64(-1)
+        most = -1.0
+        for _ in range(DRAWN):
+            state += GAMMA
+            bits = mix(state)
+            cell, side = below(bits, count), np.int64(bits & np.uint64(3))
+            other = np.int64(beside[cell, side])
+            if other >= 0:
+                fair = np.float64(tables.fair[side, kinds.firsts[kinds.of[cell]] + indices[cell]])
+                doubt = np.float64(seams[cell if side < 2 else other, side & 1]) - fair
+                if doubt > most:
+                    most, anchor, goal, direction = doubt, cell, other, side
         if goal < 0:
             continue
         state += GAMMA
@@ -510,8 +590,7 @@ def exchange(tables, chain, begin, end, moves, temperature):
         while rank < keep - 1 and chance < NEXT:
             chance /= NEXT
             rank += 1
-        kind = kinds.of[anchor]
-        wanted = tables.candidates[direction, kinds.firsts[kind] + kinds.indices[kind, patches[anchor]], rank]
+        wanted = tables.candidates[direction, kinds.firsts[kinds.of[anchor]] + indices[anchor], rank]
         if wanted < 0:
             continue
         source = np.int64(cells[wanted])
@@ -528,20 +607,22 @@ def exchange(tables, chain, begin, end, moves, temperature):
         if way == SWAP or (way == SLIDE and size == 0):
             changed[0], coming[0], changed[1], coming[1] = goal, wanted, source, patches[goal]
             size = 2
-        if size == 0 or not suit_all(kinds, changed, coming, size):
+        if size == 0 or not suit_all(kinds, changed, coming, size, after):
             continue
         mark += 1
-        for index in range(size):
-            marks[changed[index]] = mark
-            before[index] = patches[changed[index]]
+        for place in range(size):
+            cell = changed[place]
+            marks[cell] = mark
+            before[place] = indices[cell]
+            indices[cell] = after[place]
         state += GAMMA
-        allowed = cost_of_cells(tables, patches, changed, size, marks, mark) - heat * np.log(1 - unit(mix(state)))
-        for index in range(size):
-            patches[changed[index]] = coming[index]
-        if cost_of_cells(tables, patches, changed, size, marks, mark) <= allowed:
-            for index in range(size):
-                cells[coming[index]] = changed[index]
+        allowed = cost_before(tables, seams, changed, size, marks, mark) - heat * np.log(1 - unit(mix(state)))
+        if cost_after(tables, indices, changed, size, marks, mark, allowed) <= allowed:
+            for place in range(size):
+                patches[changed[place]] = coming[place]
+                cells[coming[place]] = changed[place]
+            note_seams(tables, indices, seams, changed, size)
         else:
-            for index in range(size):
-                patches[changed[index]] = before[index]
+            for place in range(size):
+                indices[changed[place]] = before[place]
     states[0] = state
