@@ -222,7 +222,7 @@ def saved(tmp_path_factory):
         solve(puzzle, population=6, generations=2, effort=0, checkpoint=path, stop=MaxGenerations(1))
         run = read_checkpoint(path)
         if stage == "refine":
-            state = RoundStart(1, 8, 100, 2, np.arange(4, dtype=np.int32))
+            state = RoundStart(1, 8, 100, 2, True, False, np.arange(4, dtype=np.int32))
             write_checkpoint(path, replace(run, state=state), overwrite=True)
         contents.append(path.read_bytes())
     return contents
@@ -232,9 +232,15 @@ def test_the_start_of_a_round_is_read_back_as_it_was(tmp_path, saved):
     (tmp_path / "file").write_bytes(saved[1])
     state = read_checkpoint(tmp_path / "file").state
     assert isinstance(state, RoundStart)
-    counts = (state.rounds, state.moves_per_doubt, state.moves_in_all, state.in_vain)
-    assert counts == (1, 8, 100, 2)
-    assert state.grid.tolist() == [0, 1, 2, 3]
+    assert {**vars(state), "grid": state.grid.tolist()} == {
+        "rounds": 1,
+        "moves_per_doubt": 8,
+        "moves_in_all": 100,
+        "in_vain": 2,
+        "exchanges_pay": True,
+        "shifts_pay": False,
+        "grid": [0, 1, 2, 3],
+    }
 
 
 def problem_with(path, data):

@@ -275,7 +275,7 @@ def _header(checkpoint: Checkpoint, arrays: Mapping[str, NDArray[Any]]) -> dict[
     if isinstance(state, Evolution):
         header["evolved"] = state.number
     elif state is not None:
-        header["refined"] = (state.rounds, state.moves_per_doubt, state.moves_in_all, state.in_vain)
+        header["refined"] = [value for name, value in vars(state).items() if name != "grid"]
     return header
 
 
@@ -326,9 +326,8 @@ def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]], pieces: int,
             raise ValueError(f"{costs.shape} costs are not those of {population} arrangements")
         return Evolution(header["evolved"], Population(grids, costs), np.zeros(3, dtype=np.int64))
     if "refined" in header:
-        rounds, moves_per_doubt, moves_in_all, in_vain = header["refined"]
         _check_grids(arrays["grid"][np.newaxis], (1, pieces))
-        return RoundStart(rounds, moves_per_doubt, moves_in_all, in_vain, arrays["grid"])
+        return RoundStart(*header["refined"], arrays["grid"])
     return None
 
 

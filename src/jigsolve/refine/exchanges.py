@@ -48,7 +48,7 @@ from .patches import (
 # The sizes of patches that change places, one after the other, each with the temperatures of its chains at first, in
 # units of `rounds.cost_unit` for each piece along a patch. How hot is best differs from sky to sky: a small one needs
 # much heat, in which a wide one melts and does not freeze again in time.
-HEATS = {4: (0.75, 1.5), 2: (0.75, 3.0), 1: (0.75, 1.5)}
+HEATS = {4: (0.75, 1.5), 2: (1.5, 3.0), 1: (1.0, 2.0)}
 # Cells so far from a doubt are in question, too; and no more are exchanged at once than tables of so many patches of
 # a single kind can hold.
 NEAR = 2
@@ -66,7 +66,7 @@ NEXT = 0.6
 # The longest side of a rectangle that changes places, in patches.
 LONGEST = 4
 # Sides that a move draws, of which it doubts the one that is dearest beyond what would fit it best.
-DRAWN = 3
+DRAWN = 6
 # Moves between two looks at the temperature; and those after which the run can be stopped.
 STRIDE = 4096
 PART_MOVES = 4_000_000

@@ -43,13 +43,14 @@ WAYS = (
     Way(0, 0.33, single=True),
     Way(0, 0.33, strict=True),
 )
-# After how many rounds patches are exchanged: first, and when segments were shifted and pieces mended in between, if
-# the round before gained something.
-EXCHANGING = (0, 2, 4)
-# After how many rounds segments are shifted, if one of the last two gained something; how many of them at most, and
-# moves of a chain that mends what a shift left, at effort 0.
+# After how many rounds patches are exchanged, if the round before gained something, and segments shifted, if one of the
+# last two did: by turns, as each gives the other something to do. Neither is done again once it gains less than this
+# share of the cost, as it takes long.
+EXCHANGING = (0, 2, 4, 6)
 SHIFTING = (1, 3, 5, 7)
 IDLE = 2
+PAYING_SHARE = 1e-4
+# How many segments are shifted at most at a time, and moves of a chain that mends what a shift left, at effort 0.
 MOST_SHIFTED = 6
 MENDING_MOVES = 3_000
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
@@ -100,6 +101,9 @@ class RoundStart:
     """How many moves each chain made in them."""
     in_vain: int
     """How many of them, in a row, were in vain."""
+    exchanges_pay: bool
+    shifts_pay: bool
+    """Whether exchanges, and shifts, gained enough the last time to be worth another."""
     grid: NDArray[np.int32]
 
 
@@ -173,16 +177,19 @@ def refine(
     """Yield ever better arrangements, until the longest round finds nothing better; from `start` on, if it is given."""
     unit = cost_unit(compatibility)
     setting = Setting(compatibility, columns, effort, seed, threads, grounds_of(compatibility), unit, [])
-    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, np.array(grid, dtype=np.int32))
+    start = start or RoundStart(0, FIRST_MOVES * 2**effort, 0, 0, True, True, np.array(grid, dtype=np.int32))
     while unit > 0 and setting.goes_on(start):
         cost = setting.cost_of(start.grid)
         now = Refinement(start.grid, cost, cost, start.rounds + 1, start)
         other, moves_per_doubt, moves = start.grid, start.moves_per_doubt, 0
+        exchanges_pay, shifts_pay = start.exchanges_pay, start.shifts_pay
         if setting.rearranges(start):
-            if start.rounds in EXCHANGING and start.in_vain == 0:
+            if start.rounds in EXCHANGING and start.in_vain == 0 and exchanges_pay:
                 now = yield from _exchanged(setting, now)
-            if start.rounds in SHIFTING and start.in_vain < IDLE:
+                exchanges_pay = cost - now.cost > PAYING_SHARE * cost
+            if start.rounds in SHIFTING and start.in_vain < IDLE and shifts_pay:
                 now = yield from _shifted(setting, now)
+                shifts_pay = cost - now.cost > PAYING_SHARE * cost
             other = yield from _rearranged(setting, now)
             now = _merged(setting, now, [other])
             yield now
@@ -199,7 +206,9 @@ def refine(
                 # No round is longer than `most`: if this one was, no other follows.
                 moves_per_doubt = 2 * (moves_per_doubt if moves < most else LAST_MOVES * 2**effort)
         in_vain = start.in_vain + 1 if cost - now.cost <= LEAST_SHARE * cost else 0
-        after = RoundStart(now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, now.grid)
+        after = RoundStart(
+            now.round, moves_per_doubt, start.moves_in_all + moves, in_vain, exchanges_pay, shifts_pay, now.grid
+        )
         if in_vain == 1 or (in_vain == 0 and not setting.goes_on(after)):
             now = yield from _swapped(setting, now)
             in_vain = 0 if cost - now.cost > LEAST_SHARE * cost else in_vain
