@@ -276,11 +276,11 @@ def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
     grid[4:6] = np.roll(grid[4:6], 2, axis=1)  # A strip that lies two pieces beside its place.
     parts = refined(portrait, 16, grid.ravel(), seed=7)
     starts = {part.round: part.start for part in parts}
-    in_vain = {r: starts[r + 1].in_vain for r in module.EXCHANGING if r + 1 in starts}
-    assert set(in_vain.values()) > {0}  # Where the round before was in vain, nothing is exchanged.
-    assert [(size, key) for _, size, key in asked] == [
-        (size, (7, 1 + r)) for r, vain in in_vain.items() if vain == 0 for size in module.HEATS
-    ]
+    # Not where the round before was in vain, nor where the last exchanges hardly paid.
+    begun = {r: starts[r + 1] for r in module.EXCHANGING if r + 1 in starts}
+    rounds = [r for r, start in begun.items() if start.in_vain == 0 and start.exchanges_pay]
+    assert len(begun) > len(rounds) > 0
+    assert [(size, key) for _, size, key in asked] == [(size, (7, 1 + r)) for r in rounds for size in module.HEATS]
     assert asked[0][0] == parts[0].grid.tolist() == grid.ravel().tolist()
     assert parts[-1].grid[64:96].tolist() == list(range(64, 96))
     costs = [part.cost for part in parts]
@@ -359,6 +359,7 @@ def test_segments_are_shifted_again_only_if_something_has_changed(monkeypatch, p
         return now
 
     monkeypatch.setattr(module, "_shifted", noted)
+    monkeypatch.setattr(module, "PAYING_SHARE", -1)
     monkeypatch.setattr(module, "EXCHANGING", ())
     monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
     swap_nothing(monkeypatch)
@@ -374,6 +375,32 @@ def test_segments_are_shifted_again_only_if_something_has_changed(monkeypatch, p
     refined(portrait, 16, wrong_in_pairs(6))
     assert len(turns) == 5 + len(module.WAYS)
     assert asked == [1, 5]  # Not in the fourth and eighth round, after two that were in vain.
+
+
+@pytest.mark.parametrize(("step", "rounds"), [("_exchanged", "EXCHANGING"), ("_shifted", "SHIFTING")])
+@pytest.mark.parametrize(("share", "times"), [(0.0, 3), (1.0, 1)])
+def test_what_hardly_paid_the_last_time_is_not_done_again(monkeypatch, portrait, step, rounds, share, times):
+    """Each time one pair comes into order, and another one by belief, so that no round is in vain."""
+    asked = []
+
+    def ordered(setting, now):
+        asked.append(now.start.rounds)
+        yield now
+        grid = put_in_order(now.grid, 2)
+        return replace(now, grid=grid, cost=setting.cost_of(grid))
+
+    def rearranged(features, grounds, grid, *more):
+        return put_in_order(grid.ravel(), 2).reshape(grid.shape)
+        yield
+
+    for name in ("EXCHANGING", "SHIFTING"):
+        monkeypatch.setattr(module, name, (0, 2, 3) if name == rounds else ())
+    monkeypatch.setattr(module, step, ordered)
+    monkeypatch.setattr(module, "rearranged", rearranged)
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
+    monkeypatch.setattr(module, "PAYING_SHARE", share)
+    refined(portrait, 16, wrong_in_pairs(11))
+    assert asked == [0, 2, 3][:times]
 
 
 def iter_of(grid):
