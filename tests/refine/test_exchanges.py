@@ -120,6 +120,20 @@ def naive_cost(tables, patches):
     return total
 
 
+def naive_doubts(tables, patches):
+    """How much dearer what lies on each side is than what would fit best there, seam by seam."""
+    doubts = np.full((len(patches), 4), -np.inf)
+    for cell, side in np.ndindex(doubts.shape):
+        other, axis = tables.beside[cell, side], side % 2
+        if other >= 0:
+            first, second = (cell, other) if side < 2 else (other, cell)
+            cost = naive_pair(tables, axis, first, patches[first], second, patches[second])
+            kind = tables.kinds.of[cell]
+            index = tables.kinds.members_of(kind).tolist().index(patches[cell])
+            doubts[cell, side] = cost - float(tables.fair[side, tables.kinds.firsts[kind] + index])
+    return doubts
+
+
 @pytest.mark.parametrize("period", [1, 2])
 def test_candidates_are_the_patches_that_fit_best(period):
     tables = region(period=period)
@@ -154,7 +168,9 @@ def test_what_changed_cells_cost_differs_as_everything_does(period):
     for mark in range(1, 50):
         patches = random.permutation(count).astype(np.int32) if period == 1 else everywhere.copy()
         indices, seams = suit(tables, everywhere, patches)[1], np.empty((count, 3), dtype=np.float32)
-        note_seams(tables, indices, seams, everywhere, count)
+        doubts = np.full((count, 4), -np.inf)
+        note_seams(tables, indices, seams, doubts, everywhere, count)
+        np.testing.assert_array_equal(doubts, naive_doubts(tables, patches))
         assert seams.sum() == pytest.approx(naive_cost(tables, patches), abs=1e-3)
         changed = random.permutation(count)[: random.integers(1, 5 if period > 1 else 20)].astype(np.int32)
         after = patches.copy()
@@ -169,7 +185,8 @@ def test_what_changed_cells_cost_differs_as_everything_does(period):
         # What is within a limit is told exactly; of what is not, that it is not.
         assert cost_after(tables, indices, changed, len(changed), marks, mark, cost) == cost
         assert cost_after(tables, indices, changed, len(changed), marks, mark, 0.5 * cost) > 0.5 * cost
-        note_seams(tables, indices, seams, changed, len(changed))
+        note_seams(tables, indices, seams, doubts, changed, len(changed))
+        np.testing.assert_array_equal(doubts, naive_doubts(tables, after))
         assert seams.sum() == pytest.approx(naive_cost(tables, after), abs=1e-3)
 
 
@@ -273,6 +290,7 @@ def test_every_cell_holds_one_patch_and_nothing_gets_dearer_when_cold(temperatur
         assert suits
         assert (chain.indices == indices).all()
         assert chain.seams.sum() == pytest.approx(naive_cost(tables, chain.patches), abs=1e-3)
+        np.testing.assert_array_equal(chain.doubts, naive_doubts(tables, chain.patches))
         costs.append(naive_cost(tables, chain.patches))
     assert costs[-1] < (0.75 if period == 1 else 0.9) * costs[0]
     if temperature == 0:

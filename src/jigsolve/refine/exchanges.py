@@ -142,6 +142,8 @@ class Chain(NamedTuple):
     """(cells,): which of the patches of its kind lies in a cell."""
     seams: NDArray[np.float32]
     """(cells, 3): what it costs with what lies to the right of it, below it, and outside the region."""
+    doubts: NDArray[np.float64]
+    """(cells, 4): how much dearer what lies on a side is than what would fit best there; below zero if nothing does."""
     state: NDArray[np.uint64]
     """(1,): of the random numbers."""
 
@@ -332,9 +334,9 @@ def new_chain(tables: Tables, key: tuple[int, int], index: int) -> Chain:
     patches = np.arange(len(tables.rows), dtype=np.int32)
     indices = tables.kinds.indices[tables.kinds.of, patches]
     state = first_state(np.uint64(key[0]), np.uint64(key[1]), np.uint64(index))
-    seams = np.empty((len(patches), 3), dtype=np.float32)
-    note_seams(tables, indices, seams, patches, len(patches))
-    return Chain(patches, patches.copy(), indices, seams, np.full(1, state, np.uint64))
+    seams, doubts = np.empty((len(patches), 3), dtype=np.float32), np.full((len(patches), 4), -np.inf)
+    note_seams(tables, indices, seams, doubts, patches, len(patches))
+    return Chain(patches, patches.copy(), indices, seams, doubts, np.full(1, state, np.uint64))
 
 
 def _annealed(
@@ -538,29 +540,46 @@ def cost_after(tables, indices, changed, count, marks, mark, limit):
     return total
 
 
+@inlined
+def member_in(tables, indices, cell):
+    """The number of what lies in a cell, among the members of all kinds."""
+    return tables.kinds.firsts[tables.kinds.of[cell]] + indices[cell]
+
+
 @kernel
-def note_seams(tables, indices, seams, changed, count):
-    """Note what the seams of the `changed` cells cost."""
+def note_seams(tables, indices, seams, doubts, changed, count):
+    """Note what the seams of the `changed` cells cost, and how doubtful that is on either side."""
     for place in range(count):
         cell = np.int64(changed[place])
         for axis in range(2):
             other, before = np.int64(tables.beside[cell, axis]), np.int64(tables.beside[cell, axis + 2])
-            seams[cell, axis] = cost_beside(tables, indices, cell, axis, other) if other >= 0 else 0.0
+            seams[cell, axis] = 0.0
+            if other >= 0:
+                note_seam(tables, indices, seams, doubts, cell, axis, other)
             if before >= 0:
-                seams[before, axis] = cost_beside(tables, indices, before, axis, cell)
+                note_seam(tables, indices, seams, doubts, before, axis, cell)
         seams[cell, 2] = cost_outside(tables, indices, cell)
+
+
+@inlined
+def note_seam(tables, indices, seams, doubts, cell, axis, other):
+    """Note the same of one seam: that of a cell with the one to the right of it, or below."""
+    cost = cost_beside(tables, indices, cell, axis, other)
+    seams[cell, axis] = cost
+    doubts[cell, axis] = np.float64(cost) - np.float64(tables.fair[axis, member_in(tables, indices, cell)])
+    doubts[other, axis + 2] = np.float64(cost) - np.float64(tables.fair[axis + 2, member_in(tables, indices, other)])
 
 
 @kernel
 def exchange(tables, chain, begin, end, moves, temperature):
     """Make the moves begin .. end-1 of a chain that is to make `moves` in all, from a temperature down.
 
-    Invariant between two moves: every cell holds one patch that suits it, `cells` says where each lies, and `seams`
-    what they cost.
+    Invariant between two moves: every cell holds one patch that suits it, `cells` says where each lies, `seams` what
+    they cost, and `doubts` what makes that doubtful.
     """
     tables = uncounted(tables)
-    kinds, beside = tables.kinds, tables.beside
-    patches, cells, indices, seams, states = chain
+    kinds = tables.kinds
+    patches, cells, indices, seams, doubts, states = chain
     count, keep = len(patches), tables.candidates.shape[2]
     changed, coming = np.empty(count, np.int32), np.empty(count, np.int32)
     after, before = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -571,26 +590,23 @@ def exchange(tables, chain, begin, end, moves, temperature):
             done = (move - move % STRIDE) / moves
             heat = temperature * COOLED**done if done < COLD else 0.0
         # A cell, one of its sides, the most doubtful of a few, and a patch that would fit there.
-        anchor = goal = direction = np.int64(-1)
+        anchor = direction = np.int64(-1)
         most = -1.0
         for _ in range(DRAWN):
             state += GAMMA
             bits = mix(state)
             cell, side = below(bits, count), np.int64(bits & np.uint64(3))
-            other = np.int64(beside[cell, side])
-            if other >= 0:
-                fair = np.float64(tables.fair[side, kinds.firsts[kinds.of[cell]] + indices[cell]])
-                doubt = np.float64(seams[cell if side < 2 else other, side & 1]) - fair
-                if doubt > most:
-                    most, anchor, goal, direction = doubt, cell, other, side
-        if goal < 0:
+            if doubts[cell, side] > most:
+                most, anchor, direction = doubts[cell, side], cell, side
+        if anchor < 0:
             continue
+        goal = np.int64(tables.beside[anchor, direction])
         state += GAMMA
         chance, rank = unit(mix(state)), 0
         while rank < keep - 1 and chance < NEXT:
             chance /= NEXT
             rank += 1
-        wanted = tables.candidates[direction, kinds.firsts[kinds.of[anchor]] + indices[anchor], rank]
+        wanted = tables.candidates[direction, member_in(tables, indices, anchor), rank]
         if wanted < 0:
             continue
         source = np.int64(cells[wanted])
@@ -621,7 +637,7 @@ def exchange(tables, chain, begin, end, moves, temperature):
             for place in range(size):
                 patches[changed[place]] = coming[place]
                 cells[coming[place]] = changed[place]
-            note_seams(tables, indices, seams, changed, size)
+            note_seams(tables, indices, seams, doubts, changed, size)
         else:
             for place in range(size):
                 indices[changed[place]] = before[place]
