@@ -29,7 +29,7 @@ from jigsolve.compatibility.costs import SCALE
 from jigsolve.compatibility.lab import lab_features
 from jigsolve.solve import MEASURES
 from tests import naive
-from tests.puzzles import drawing, drawn_puzzle, squares_of
+from tests.puzzles import compressed_colours, drawing, drawn_puzzle, squares_of
 
 QUICK = {"population": 30, "generations": 8, "effort": 1}
 PRESET_NAMES = list(PRESETS)
@@ -235,6 +235,17 @@ def test_a_callback_can_stop_the_refinement():
     assert seen[-1].best == result.arrangement
     assert result.cost == arrangement_cost(puzzle, result.arrangement)
     assert result.seconds["refine"] > 0
+
+
+def test_an_arrangement_costs_what_the_way_to_grow_asks(monkeypatch):
+    """Only where pieces are judged by cells it counts which phases these are of."""
+    monkeypatch.setattr(sys.modules["jigsolve.solve"], "SMALL_PUZZLE", 0)
+    puzzle = Puzzle.from_array(compressed_colours(6, 8, flat=4), 28)
+    result = solve(puzzle, "paper", measure="traces", population=6, generations=2)
+    assert result.cost == arrangement_cost(puzzle, result.arrangement, "traces", "side")
+    assert result.cost < arrangement_cost(puzzle, result.arrangement, "traces")
+    with pytest.raises(InputError, match="greedy must be one of side, cell, not 'row'"):
+        arrangement_cost(puzzle, result.arrangement, "traces", "row")
 
 
 def test_a_rule_can_stop_the_refinement():
@@ -519,7 +530,7 @@ def test_without_the_compiler_the_result_is_the_same_and_every_line_of_the_kerne
 WARMED_UP = """
 from jigsolve import warm_up
 from jigsolve.compatibility import bearings, context, likeness, lists, loops, patterns, phases, ramps, segments, traces
-from jigsolve.refine import anneal, beliefs, exchanges, patches
+from jigsolve.refine import anneal, beliefs, exchanges, patches, shifts, swaps
 warm_up()
 kernels = [lists.collect_by_row, lists.settle, lists.look_again, lists.weigh, traces.fill_shares]
 kernels += [ramps.fill_summaries, likeness.find_units, patches.fill_expected]
@@ -530,6 +541,7 @@ kernels += [loops.find_loops, loops.join_loops, context.judge_in_context, anneal
 kernels += [segments.in_rows, segments.find_usual, segments.propose, segments.weigh, segments.find_closures]
 kernels += [segments.believe, segments.absorb, patches.find_doubted, patches.label, patches.fill_costs, patches.hear]
 kernels += [bearings.fill_codes, exchanges.fill_outside, exchanges.fill_costs_between, exchanges.exchange]
+kernels += [shifts.fill_shifts, shifts.move, swaps.find_swaps, swaps.make_swaps]
 kernels += [beliefs.fill_likelihoods, beliefs.tell_neighbours, beliefs.choose, beliefs.swap_down]
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """

@@ -36,7 +36,7 @@ from .puzzle import Puzzle
 from .refine.rounds import RoundStart
 
 MAGIC = b"jigsolve checkpoint "
-FORMAT = 2
+FORMAT = 3
 DEFAULT_EVERY = 60.0
 # No line that says what a file is, and no checksum, is longer.
 LONGEST_LINE = 100

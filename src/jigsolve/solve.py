@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,14 +222,22 @@ def resume(
     return _run(run, warn, stop, callback, preparing, threads)
 
 
-def arrangement_cost(puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None) -> float:
-    """Return what an arrangement costs, as `solve` would count it; by the default preset's measure when None."""
+def arrangement_cost(
+    puzzle: Puzzle, arrangement: Arrangement, measure: Measure | None = None, greedy: Greedy | None = None
+) -> float:
+    """Return what an arrangement costs, as `solve` would count it; by the default preset's parameters when None.
+
+    In a large puzzle of several pictures that were JPEG files this can be more, as it is taken for one picture.
+    """
     puzzle.check_fits(arrangement)
-    measure = measure or parameters_of(DEFAULT_PRESET).measure
+    preset = parameters_of(DEFAULT_PRESET)
+    measure, greedy = measure or preset.measure, greedy or preset.greedy
     one_of("measure", measure, tuple(MEASURES))
+    one_of("greedy", greedy, get_args(Greedy))
     with Threads(None) as pool:
         features, told = learn(MEASURES[measure](puzzle), pool)
-    bearings = bearings_of(features, told) if len(puzzle) > SMALL_PUZZLE else no_bearings()
+    in_cells = greedy == "cell" and len(puzzle) > SMALL_PUZZLE
+    bearings = bearings_of(features, told) if in_cells else no_bearings()
     grid = np.ascontiguousarray(arrangement.grid, dtype=np.int32).ravel()
     return cost_of_grid(features, puzzle.columns, grid, bearings)
 

@@ -31,7 +31,7 @@ from jigsolve.refine.exchanges import (
     plan_slide,
     suit_all,
 )
-from jigsolve.refine.patches import Grounds, Places, grounds_of
+from jigsolve.refine.patches import Grounds, Lattice, Places, grounds_of
 from jigsolve.threads import Threads
 from tests.puzzles import drawn_puzzle, result_of
 
@@ -382,6 +382,25 @@ def test_more_patches_than_tables_can_hold_stay(picture, monkeypatch):
 PERIOD = np.arange(16).reshape(4, 4)
 
 
+def moved_phases():
+    """The phases of what lies so many rows below and columns behind a piece of a phase, of PERIOD."""
+    down, right = (np.arange(4).reshape(shape) for shape in ((4, 1, 1), (1, 4, 1)))
+    return (PERIOD.ravel() // 4 + down) % 4 * 4 + (PERIOD.ravel() + right) % 4
+
+
+@pytest.mark.parametrize(("between", "are_some"), [((5, 6), True), ((2, 2), False)])
+def test_cells_of_which_no_two_lie_side_by_side_stay(between, are_some):
+    """Four single pieces of four kinds: one lies between two others, or not."""
+    grid, lattice = np.arange(256, dtype=np.int32).reshape(16, 16), Lattice(np.arange(17), np.arange(17))
+    masks = np.uint64(1) << np.tile(PERIOD, (4, 4)).ravel().astype(np.uint64)
+    bearings = Bearings(masks, np.zeros(256, dtype=np.bool_), moved_phases())
+    doubtful, of_size = np.zeros((2, 16, 16), dtype=np.bool_)
+    doubtful[5, 5] = True
+    of_size[[5, 5, 7, between[0]], [5, 7, 5, between[1]]] = True
+    region = module._region(bearings, PERIOD, grid, lattice, doubtful, of_size)
+    assert (region is not None) == are_some
+
+
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_patches_suit_the_kinds_that_their_phases_allow_and_that_of_their_cell(size):
     """Phases repeat after four pieces; of each patch the first piece knows its phase, but of every third."""
@@ -394,9 +413,7 @@ def test_patches_suit_the_kinds_that_their_phases_allow_and_that_of_their_cell(s
     grid = np.arange(80, dtype=np.int32).reshape(8, 10)
     masks = np.uint64(1) << PERIOD[np.arange(80) // 10 % 4, np.arange(80) % 10 % 4].astype(np.uint64)
     masks[::3] = 2**16 - 1
-    down, right = (np.arange(4).reshape(shape) for shape in ((4, 1, 1), (1, 4, 1)))
-    moved = (PERIOD.ravel() // 4 + down) % 4 * 4 + (PERIOD.ravel() + right) % 4
-    bearings = Bearings(masks, masks == 2**16 - 1, moved)
+    bearings = Bearings(masks, masks == 2**16 - 1, moved_phases())
     patches = grid[pieces]
     order = np.random.default_rng(1).permutation(len(patches))
     found = kinds_of(bearings, PERIOD, Places(rows, columns, corners, pieces), patches[order])
@@ -442,5 +459,5 @@ def test_nothing_is_left_to_compile():
 
 
 def test_memory_is_counted():
-    assert exchanges_bytes(10**6) == exchanges_bytes(MOST_CELLS) > 3 * 4 * MOST_CELLS**2
+    assert exchanges_bytes(10**6) == exchanges_bytes(MOST_CELLS) > 5 * 4 * MOST_CELLS**2
     assert exchanges_bytes(10) < exchanges_bytes(100)

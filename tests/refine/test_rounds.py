@@ -14,7 +14,7 @@ from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine import rounds as module
 from jigsolve.refine.anneal import new_chain
 from jigsolve.refine.merge import merge
-from jigsolve.refine.rounds import PLAUSIBLE, cost_unit, refine
+from jigsolve.refine.rounds import PLAUSIBLE, cost_unit, refine, refinement_bytes
 from jigsolve.threads import Threads
 from tests import naive
 from tests.puzzles import (
@@ -330,6 +330,26 @@ def test_what_is_cheaper_at_once_is_swapped_after_the_last_round(monkeypatch, po
     parts = refined(portrait, 16, np.random.default_rng(5).permutation(240))
     assert [round_number for round_number, _, _ in looks] == [1]
     assert looks[0][2] == parts[-1].cost
+
+
+def test_what_is_cheaper_at_once_is_swapped_when_nothing_is_in_doubt(monkeypatch, portrait):
+    looks = note_swaps(monkeypatch)
+    compatibility = portrait._replace(fair_costs=np.full_like(portrait.fair_costs, np.inf))
+    monkeypatch.setattr(module, "EXCHANGING", ())
+    monkeypatch.setattr(module, "SHIFTING", ())
+    monkeypatch.setattr(module, "rearranged", lambda features, grounds, grid, *more: iter_of(grid))
+    grid = np.arange(240)
+    grid[[37, 133]] = grid[[133, 37]]
+    parts = refined(compatibility, 16, grid)
+    assert parts[-1].grid[:160].tolist() == list(range(160))
+    assert [(round_number, after < before) for round_number, before, after in looks] == [(1, True)]
+
+
+def test_memory_of_costs_is_counted_for_every_thread():
+    """All of them may ask for one at once, to look for swaps."""
+    one, two, many = (refinement_bytes(5_000, 100, threads) for threads in (1, 2, 64))
+    assert two > one
+    assert many - one == 63 * (two - one)
 
 
 def test_a_segment_that_lies_beside_its_place_is_shifted_and_mended(monkeypatch, portrait):

@@ -106,7 +106,9 @@ def run_task(task: Task) -> Run:
         ceiling_neighbour=round(limit.neighbour, 6),
         ceiling_direct=round(limit.direct, 6),
         cost=round(result.cost, COST_DIGITS),
-        true_cost=round(arrangement_cost(puzzle, truth, result.parameters.measure), COST_DIGITS),
+        true_cost=round(
+            arrangement_cost(puzzle, truth, result.parameters.measure, result.parameters.greedy), COST_DIGITS
+        ),
         read_seconds=round(read_seconds, 3),
         costs_seconds=round(result.seconds["costs"], 3),
         candidates_seconds=round(result.seconds["candidates"], 3),

@@ -28,7 +28,7 @@ class Memory(NamedTuple):
     of places. With no step there is one place for a row; with a large odd one pairs spread over the whole table, as
     most of them are of a few rows when those are searched.
 
-    An entry is the other piece above 32 bits of the cost, so that a place and its entry tell the row.
+    An entry is the other piece with its code above 32 bits of the cost, so that a place and its entry tell the row.
     """
 
     entries: NDArray[np.int64]
@@ -37,7 +37,8 @@ class Memory(NamedTuple):
 
 @inlined
 def size_and_step(pieces, bits):
-    """How large a memory is of about 2^bits places a row, and its step: one that fits if there is room for all pairs.
+    """How large a memory is of about 2^bits places a row, and its step: one that gives all pairs of two pieces places
+    of their own if there is room for them; those that differ in their code only share one.
 
     It has no less than one place a row and less than twice as many as asked for.
     """

@@ -143,7 +143,8 @@ class Chain(NamedTuple):
     seams: NDArray[np.float32]
     """(cells, 3): what it costs with what lies to the right of it, below it, and outside the region."""
     doubts: NDArray[np.float64]
-    """(cells, 4): how much dearer what lies on a side is than what would fit best there; below zero if nothing does."""
+    """(cells, 4): how much dearer what lies on a side is than what would fit best there; minus infinity where that is
+    no cell of the region."""
     state: NDArray[np.uint64]
     """(1,): of the random numbers."""
 
@@ -200,7 +201,7 @@ def compile_exchanges(compatibility: Compatibility, columns: int, threads: Threa
 
 def exchanges_bytes(pieces: int) -> int:
     """Return what exchanges take at most: tables of costs, and what they are made from."""
-    return 4 * 4 * min(pieces, MOST_CELLS) ** 2
+    return 6 * 4 * min(pieces, MOST_CELLS) ** 2
 
 
 def kinds_of(bearings: Bearings, phases: NDArray[np.int64], places: Places, patches: NDArray[np.int32]) -> Kinds:
@@ -256,7 +257,10 @@ def _region(
             return None
         places = places_of(lattice, cells)
         kinds = kinds_of(bearings, phases, places, grid[places.pieces])
-        if kinds.pairs().sum() <= 2 * MOST_CELLS**2:
+        pairs = kinds.pairs().sum()
+        if pairs == 0:  # No two of the cells lie side by side.
+            return None
+        if pairs <= 2 * MOST_CELLS**2:
             return Region(cells, places, kinds)
     return None
 

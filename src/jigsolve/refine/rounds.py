@@ -3,7 +3,8 @@
 What belief says is merged into the best arrangement: of every region, the cheaper version. Then several chains anneal,
 half of them from there and half from what belief said, which is often nearly right where it is not cheaper yet. They
 are merged in the same way: so chains that mend different regions do not compete, and what one spoils elsewhere does no
-harm. When a round brings nothing, or was the last, all that is cheaper at once is swapped.
+harm. When a round brings nothing for the first time, when the last one brought something, and when nothing is left in
+doubt, all that is cheaper at once is swapped.
 """
 
 from collections.abc import Generator, Iterator
@@ -197,6 +198,7 @@ def refine(
             chains = _new_chains(setting, (now.grid, other), now.round)
             doubts = int(chains[0].doubts.number[0])
             if doubts == 0:  # What is doubted in strict ways alone is not worth more rounds.
+                yield from _swapped(setting, now)
                 return
             most, in_all = most_moves(len(now.grid), effort)
             moves = min(moves_per_doubt * doubts, most, in_all - start.moves_in_all)
@@ -250,8 +252,9 @@ def _swapped(setting: Setting, now: Refinement) -> Generator[Refinement, None, R
     grid, codes = now.grid.reshape(-1, setting.columns), setting.codes_of(now.grid)
     other = swapped(setting.compatibility, grid, codes, setting.memory, LEAST_GAIN, setting.threads)
     better = _merged(setting, now, [other.ravel()])
-    if better.cost < now.cost:
-        yield better
+    if better.cost >= now.cost:
+        return now
+    yield better
     return better
 
 
@@ -340,7 +343,7 @@ def _memory_bits(pieces: int) -> int:
 def refinement_bytes(pieces: int, columns: int, threads: int) -> int:
     """Return what refinement takes: memories of costs, and the boards and lists of chains, or patches."""
     cells = (pieces // columns + 2) * (columns + 2)
-    memories = min(threads, len(TEMPERATURES)) * (32 * pieces << _memory_bits(pieces))
+    memories = threads * (32 * pieces << _memory_bits(pieces))
     return memories + max(
         len(TEMPERATURES) * (36 * pieces + 40 * cells), patches_bytes(pieces), exchanges_bytes(pieces)
     )

@@ -56,10 +56,11 @@ def swapped(
     least_gain: float,
     threads: Threads,
 ) -> NDArray[np.int32]:
-    """Return the grid, (rows, columns), with all swaps made that gain more than `least_gain`.
+    """Return the grid, (rows, columns), with swaps made that gain more than `least_gain`.
 
-    First all pieces are looked at, then those near what has changed, until nothing does. `codes` are those of the
-    cells (see `memory.pair_in`), and `memory` lends one of costs.
+    First all pieces are looked at, then those near what has changed, until nothing does: what is drawn to a place that
+    changed from far away is not looked at again. `codes` are those of the cells (see `memory.pair_in`), and `memory`
+    lends one of costs.
     """
     cells = np.pad(grid, 1, constant_values=OUTSIDE)
     places = np.empty(grid.size, dtype=np.int32)
