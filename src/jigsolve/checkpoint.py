@@ -275,7 +275,7 @@ def _header(checkpoint: Checkpoint, arrays: Mapping[str, NDArray[Any]]) -> dict[
     if isinstance(state, Evolution):
         header["evolved"] = state.number
     elif state is not None:
-        header["refined"] = [value for name, value in vars(state).items() if name != "grid"]
+        header["refined"] = {name: value for name, value in vars(state).items() if name != "grid"}
     return header
 
 
@@ -327,7 +327,7 @@ def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]], pieces: int,
         return Evolution(header["evolved"], Population(grids, costs), np.zeros(3, dtype=np.int64))
     if "refined" in header:
         _check_grids(arrays["grid"][np.newaxis], (1, pieces))
-        return RoundStart(*header["refined"], arrays["grid"])
+        return RoundStart(**{**header["refined"], "grid": arrays["grid"]})
     return None
 
 
