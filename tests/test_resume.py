@@ -16,6 +16,7 @@ import click
 import pytest
 
 from jigsolve import Picture, Puzzle, read_checkpoint, warm_up, write_picture
+from jigsolve.checkpoint import FORMAT
 from jigsolve.cli_types import DURATION_TYPE
 from jigsolve.history import from_csv
 
@@ -284,7 +285,9 @@ def test_damaged_and_foreign_checkpoints_are_refused(folder):
     data = (folder / "run").read_bytes()
     (folder / "short").write_bytes(data[: len(data) // 2])
     (folder / "flipped").write_bytes(data[:-1000] + bytes([data[-1000] ^ 4]) + data[-999:])
-    (folder / "version").write_bytes(data.replace(b"checkpoint 2\n", b"checkpoint 1\n", 1))
+    other = data.replace(f"checkpoint {FORMAT}\n".encode(), f"checkpoint {FORMAT - 1}\n".encode(), 1)
+    assert other != data
+    (folder / "version").write_bytes(other)
     assert "short is damaged or truncated" in refusal(folder, "resume", "short")
     assert "flipped is damaged or truncated" in refusal(folder, "resume", "flipped")
     assert "version is damaged, or a checkpoint of a jigsolve other than" in refusal(folder, "resume", "version")
