@@ -97,6 +97,7 @@ def compile_shifts(compatibility: Compatibility, columns: int, threads: Threads)
     list(segments_in(compatibility, grid))
     corner = Segment(0, *np.nonzero(grid == 0))
     list(shifted(compatibility, grid, corner, threads))
+    move(grid, grid == 0, corner.rows, corner.columns, 0, 1, grid.copy())  # No place may have been cheap enough.
 
 
 def _suited(bearings: Bearings, grid: NDArray[np.int32], segment: Segment) -> NDArray[np.bool_]:
