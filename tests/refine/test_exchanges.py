@@ -331,11 +331,11 @@ def picture(photo):
     return compatibility, grounds_of(compatibility)._replace(fair_costs=fair), grid.astype(np.int32)
 
 
-def exchanges(picture, grid, size, threads=2, key=(1, 1)):
+def exchanges(picture, grid, size, threads=2, key=(1, 1), effort=5):
     compatibility, grounds, _ = picture
     assert isinstance(grounds, Grounds)
     with Threads(threads) as pool:
-        return result_of(exchanged(compatibility.features, grounds, grid, size, (1.0, 1.0), key, pool))
+        return result_of(exchanged(compatibility.features, grounds, grid, size, (1.0, 1.0), effort, key, pool))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -362,6 +362,20 @@ def test_the_same_on_any_number_of_threads_and_other_with_another_key(picture):
     )
     assert all((one == two).all() for one, two in zip(once, again, strict=True))
     assert all(sorted(found.ravel()) == list(range(256)) for found in (*once, *other))
+
+
+def test_each_step_of_effort_doubles_the_moves(picture, monkeypatch):
+    grid = np.roll(picture[2], 2, axis=1)
+    moves = []
+    for effort in (4, 5, 6):
+        made = set()
+        monkeypatch.setattr(
+            module, "exchange", lambda tables, chain, begin, end, moves, heat, made=made: made.add(moves)
+        )
+        exchanges(picture, grid, 2, effort=effort)
+        moves.append(sorted(made))
+    assert moves[1] == [2 * number for number in moves[0]] == [number // 2 for number in moves[2]]
+    assert min(moves[0]) > 0
 
 
 def test_what_is_beyond_doubt_stays(picture):
@@ -454,7 +468,9 @@ def test_nothing_is_left_to_compile():
         assert min(signatures) > 0
         grid = np.random.default_rng(1).permutation(64).astype(np.int32).reshape(8, 8)
         compatibility = find_candidates(features, 2, threads)
-        assert result_of(exchanged(compatibility.told, grounds_of(compatibility), grid, 2, HEATS[2], (1, 1), threads))
+        assert result_of(
+            exchanged(compatibility.told, grounds_of(compatibility), grid, 2, HEATS[2], 5, (1, 1), threads)
+        )
     assert [len(each.signatures) for each in kernels] == signatures
 
 

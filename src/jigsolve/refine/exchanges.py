@@ -57,7 +57,8 @@ FEWEST_CELLS = 3
 # The share of the first temperature that is left in the end; and the share of the moves after which it is zero.
 COOLED = 1 / 6
 COLD = 0.95
-# Moves of a chain for every piece in question, by size, but at most so many.
+# Moves of a chain for every piece in question, by size, but at most so many, at this effort; each step doubles them.
+USUAL_EFFORT = 5
 MOVES_PER_PIECE = {4: 2500, 2: 2500, 1: 10_000}
 MOST_MOVES = 60_000_000
 # Patches that fit best at each side, which a move draws from: the next rank with this chance, and so on.
@@ -155,6 +156,7 @@ def exchanged(
     grid: NDArray[np.int32],
     size: int,
     heats: Sequence[float],
+    effort: int,
     key: tuple[int, int],
     threads: Threads,
 ) -> Generator[None, None, list[NDArray[np.int32]]]:
@@ -181,7 +183,7 @@ def exchanged(
         tables = _tables(features, phases, grid, lattice, region, threads)
         places = region.places
         chains = [new_chain(tables, key, len(heats) * part + index) for index in range(len(heats))]
-        yield from _annealed(tables, chains, size, heats, threads)
+        yield from _annealed(tables, chains, size, heats, effort, threads)
         grids = grids or [grid.copy() for _ in chains]
         for other, chain in zip(grids, chains, strict=True):
             other[places.pieces] = grid[places.pieces][chain.patches]
@@ -194,7 +196,7 @@ def compile_exchanges(compatibility: Compatibility, columns: int, threads: Threa
     fair[:4] = -1
     grid = np.arange(len(compatibility.buddies), dtype=np.int32).reshape(-1, columns)
     for _ in exchanged(
-        compatibility.told, Grounds(1.0, fair, fair, compatibility.bearings), grid, 2, (1.0,), (0, 0), threads
+        compatibility.told, Grounds(1.0, fair, fair, compatibility.bearings), grid, 2, (1.0,), 1, (0, 0), threads
     ):
         pass
 
@@ -344,10 +346,11 @@ def new_chain(tables: Tables, key: tuple[int, int], index: int) -> Chain:
 
 
 def _annealed(
-    tables: Tables, chains: list[Chain], size: int, heats: Sequence[float], threads: Threads
+    tables: Tables, chains: list[Chain], size: int, heats: Sequence[float], effort: int, threads: Threads
 ) -> Generator[None, None, None]:
     """Make all moves of all chains, and yield after each part of them."""
-    moves = min(MOVES_PER_PIECE[size] * size * size * len(tables.rows), MOST_MOVES)
+    usual = min(MOVES_PER_PIECE[size] * size * size * len(tables.rows), MOST_MOVES)
+    moves = usual * 2**effort // 2**USUAL_EFFORT
     parts = -(-moves // PART_MOVES)
     for part in range(parts):
         bounds = moves * part // parts, moves * (part + 1) // parts

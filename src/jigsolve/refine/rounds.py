@@ -222,7 +222,8 @@ def _exchanged(setting: Setting, now: Refinement) -> Generator[Refinement, None,
     for size, temperatures in HEATS.items():
         heats = [temperature * setting.unit for temperature in temperatures]
         grid, key = now.grid.reshape(-1, setting.columns), (setting.seed, now.round)
-        steps = exchanged(setting.compatibility.told, setting.grounds, grid, size, heats, key, setting.threads)
+        told, grounds = setting.compatibility.told, setting.grounds
+        steps = exchanged(told, grounds, grid, size, heats, setting.effort, key, setting.threads)
         others = yield from _meanwhile(now, steps)
         if others:
             now = _merged(setting, now, [other.ravel() for other in others])
