@@ -264,12 +264,13 @@ def test_patches_are_exchanged_first_in_some_rounds(monkeypatch, portrait):
     asked = []
     original = module.exchanged
 
-    def noted(features, grounds, grid, size, heats, key, threads):
+    def noted(features, grounds, grid, size, heats, effort, key, threads):
         asked.append((grid.ravel().tolist(), size, key))
+        assert effort == 1
         assert features is portrait.told
         assert heats == [heat * cost_unit(portrait) for heat in module.HEATS[size]]
         yield  # As if it took long.
-        return (yield from original(features, grounds, grid, size, heats, key, threads))
+        return (yield from original(features, grounds, grid, size, heats, effort, key, threads))
 
     monkeypatch.setattr(module, "exchanged", noted)
     grid = np.arange(240).reshape(15, 16)
