@@ -26,8 +26,7 @@ class Bearings(NamedTuple):
     masks: NDArray[np.uint64]
     """(pieces,): the phases that are plausible, a bit each."""
     several: NDArray[np.bool_]
-    """(pieces,): whether a piece may be of more than one, beyond doubt: then what a pair costs depends on where it
-    lies."""
+    """(pieces,): whether what is beyond doubt leaves more than one: then what a pair costs depends on where it lies."""
     moved: NDArray[np.int64]
     """(rows, columns, phases): the phase of what lies so many rows below and columns behind a piece of a phase, modulo
     the number of rows and columns after which phases repeat."""
