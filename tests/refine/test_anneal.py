@@ -35,7 +35,6 @@ from tests.puzzles import compatibility_of, costs_of, drawing, drawn_puzzle, ran
 FRAMES = st.tuples(st.integers(1, 7), st.integers(1, 7))
 BITS = 4
 NO_PHASES = np.empty((0, 0), dtype=np.uint64)
-NONE_OF_SEVERAL = np.empty(0, dtype=np.bool_)
 
 
 def chain_from(compatibility, columns, grid, seed=1, index=0, bits=BITS):
@@ -108,6 +107,9 @@ def check_invariants(compatibility, rows, columns, chain):
     assert [doubts.indices[side] for side in listed] == list(range(len(listed)))
     assert (doubts.indices >= 0).sum() == len(listed)
     assert grid_of(chain, columns).tolist() == grid.ravel().tolist()
+    seams, costs = board.seams.reshape(rows + 2, columns + 2, 2)[1:-1, 1:-1], costs_of(compatibility.features)
+    assert (seams[:, :-1, 0] == costs[grid[:, :-1], naive.RIGHT, grid[:, 1:]]).all()
+    assert (seams[:-1, :, 1] == costs[grid[:-1], naive.DOWN, grid[1:]]).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -138,10 +140,7 @@ def test_of_a_few_doubts_the_dearest_is_taken(frame, seed):
         return
     states = [np.uint64((seed + step * int(GAMMA)) % 2**64) for step in range(1, DRAWN + 1)]
     drawn = [listed[below(np.uint64(mix(state)), len(listed))] for state in states]
-    memory = empty_memory(rows * columns, BITS)
-    side = dearest_doubt(
-        compatibility.features, NONE_OF_SEVERAL, fair, *memory, chain.board, chain.doubts, np.uint64(seed)
-    )
+    side = dearest_doubt(fair, chain.board, chain.doubts, np.uint64(seed))
 
     def excess(side):
         piece, direction = divmod(side, 4)
@@ -475,10 +474,14 @@ def test_holes_are_filled_for_what_is_said_and_filling_ends_where_more_is_spent_
     spent, grid = filled(np.inf)
     assert sorted(grid.ravel()) == list(range(rows * columns))
     assert spent == pytest.approx(naive.cost_of_pairs(grid, costs), rel=1e-5)
-    assert filled(spent)[1].tolist() == grid.tolist()
+    again, as_before = filled(spent)
+    assert again == spent
+    assert as_before.tolist() == grid.tolist()
     allowed = spent * rng.uniform(0.5, 0.999)
     too_much, stopped = filled(allowed)
     assert too_much > allowed
     put_in = stopped != HOLE
     assert (stopped[put_in] == grid[put_in]).all()
-    assert too_much == pytest.approx(naive.cost_of_pairs(stopped, costs), rel=1e-5)
+    # Without noise all are too dear that are left out, and else what was put in is.
+    assert too_much == np.inf or too_much == pytest.approx(naive.cost_of_pairs(stopped, costs), rel=1e-5)
+    assert (too_much == np.inf) <= (noise == 0 and (stopped == HOLE).any())

@@ -8,7 +8,7 @@ from jigsolve.compatibility.seams import midline_seams
 from jigsolve.genetic.population import cost_of_grid
 from jigsolve.refine import swaps as module
 from jigsolve.refine.anneal import OUTSIDE, Board
-from jigsolve.refine.swaps import Found, Room, find_swaps, gain_of_swap, make_swaps, swapped
+from jigsolve.refine.swaps import Found, Room, find_swaps, gain_of_swap, make_swaps, note_all_costs, swapped
 from jigsolve.threads import Threads, borrowed
 from tests.puzzles import compatibility_of, drawn_puzzle, random_features
 
@@ -22,11 +22,14 @@ def strange():
     return compatibility_of(random_features(np.random.default_rng(3), ROWS * COLUMNS), keep=5)
 
 
-def board_of(grid):
+def board_of(compatibility, grid, memory):
     cells = np.pad(grid.astype(np.int32), 1, constant_values=OUTSIDE).ravel()
     places = np.empty(grid.size, dtype=np.int32)
     places[grid.ravel()] = np.flatnonzero(cells != OUTSIDE)
-    return Board(cells, places, grid.shape[1] + 2, np.zeros(len(cells), dtype=np.int32))
+    seams = np.full((len(cells), 2), np.nan, dtype=np.float32)
+    board = Board(cells, places, grid.shape[1] + 2, np.zeros(len(cells), dtype=np.int32), seams)
+    note_all_costs(compatibility, board, memory)
+    return board
 
 
 def room_of(board):
@@ -95,7 +98,8 @@ def best_gain(compatibility, grid, piece):
 def test_a_gain_is_what_the_whole_costs_less_and_the_board_stays(strange):
     random = np.random.default_rng(1)
     grid = random_grid(1)
-    board, memory = board_of(grid), empty_memory(grid.size, 4)
+    memory = empty_memory(grid.size, 4)
+    board = board_of(strange, grid, memory)
     room, before = room_of(board), board.cells.copy()
     tried = 0
     for _ in range(300):
@@ -106,8 +110,11 @@ def test_a_gain_is_what_the_whole_costs_less_and_the_board_stays(strange):
             continue
         corners = [np.int64((row + 1) * WIDTH + column + 1) for row, column in (one, other)]
         several = np.zeros(grid.size, dtype=np.bool_)
-        gain = gain_of_swap(strange.features, several, memory, board, room, *corners, height, width)
+        pair = (strange.features, several, memory, board, room, *corners, height, width)
+        gain = gain_of_swap(*pair, -np.inf)
         assert gain == pytest.approx(cost(strange, grid) - cost(strange, expected), abs=1e-3)
+        assert gain_of_swap(*pair, gain - 1e-3) == gain
+        assert gain_of_swap(*pair, gain + 1e-3) <= gain + 1e-3
         assert board.cells.tolist() == before.tolist()
         tried += 1
     assert tried > 50
@@ -116,7 +123,8 @@ def test_a_gain_is_what_the_whole_costs_less_and_the_board_stays(strange):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_of_all_rectangles_is_found(strange, seed):
     grid = random_grid(seed)
-    board, memory = board_of(grid), empty_memory(grid.size, 4)
+    memory = empty_memory(grid.size, 4)
+    board = board_of(strange, grid, memory)
     pieces = np.random.default_rng(seed).permutation(grid.size)[:12]
     found = nothing_found(len(pieces))
     find_swaps(strange, board, memory, pieces, found, 2, 12)
@@ -133,7 +141,8 @@ def test_the_best_of_all_rectangles_is_found(strange, seed):
 
 def test_swaps_are_made_in_order_if_they_still_gain_enough(strange):
     grid = random_grid(4)
-    board, memory = board_of(grid), empty_memory(grid.size, 4)
+    memory = empty_memory(grid.size, 4)
+    board = board_of(strange, grid, memory)
     found = nothing_found(grid.size)
     find_swaps(strange, board, memory, np.arange(grid.size), found, 0, grid.size)
     order = np.argsort(-found.gains, kind="stable")
@@ -151,6 +160,9 @@ def test_swaps_are_made_in_order_if_they_still_gain_enough(strange):
     assert changed.reshape(-1, WIDTH)[1:-1, 1:-1].tolist() == (cells != grid).tolist()
     assert not changed.reshape(-1, WIDTH)[[0, -1]].any()
     assert [board.cells[place] for place in board.places] == list(range(grid.size))
+    noted = board.seams.copy()
+    note_all_costs(strange, board, memory)
+    np.testing.assert_array_equal(noted, board.seams)
 
 
 def all_swapped(compatibility, grid, threads=2, least_gain=1e-6):

@@ -15,7 +15,7 @@ from .._jit import inlined, kernel
 from ..threads import Threads, borrowed
 from .costs import Features
 from .lists import NOBODY, Lists, Tell, insert_by_number
-from .memory import Memory, cost_in, empty_memory, remember, row_and_other, slot_of
+from .memory import Memory, empty_memory, recalled, row_and_other
 from .partners import LOOPS, Partners, find_partners
 
 # How often all candidates are judged: each time there are more sure partners, which say more of others.
@@ -59,11 +59,7 @@ def _judge(
 def pair_cost(features, entries, step, piece, direction, other):
     """What two pieces cost beside each other."""
     row, second = row_and_other(piece, direction, other)
-    slot = slot_of(row, second, step, len(entries))
-    entry = entries[slot]
-    if entry >> 32 != second:
-        entry = remember(features, entries, slot, row, second)
-    return cost_in(entry)
+    return recalled(features, entries, step, row, second)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Memory of pair costs: what was computed a moment ago is mostly what is asked for next.
 
 Arrangements are changed a little at a time, so nearly all their pairs were there before. A memory is a table that
-forgets: a cost has one place in it, and takes it from the one that was there. It never changes a result.
+forgets: a cost has a few places in it, and the one that was put there first gives way. It never changes a result.
 """
 
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._access import prefetch
 from .._jit import inlined, kernel
 from .costs import cost_of, squared_distance_in
 
@@ -17,6 +18,8 @@ LOW = np.int64(0xFFFFFFFF)
 PHASE_BITS = np.int64(24)
 # Steps that spread numbers evenly: 2^32 parted by the golden ratio.
 SPREAD = np.int64(0x9E3779B1)
+# How many places a cost has at most, as a power of two: half a cache line, which comes as one.
+WAY_BITS = 2
 
 
 class Memory(NamedTuple):
@@ -24,33 +27,37 @@ class Memory(NamedTuple):
 
     A pair is known by its row, 2 * piece + (0 to the right, 1 down) of its left or upper piece, and the other piece,
     with the code of the phase that this one lies in, if what they cost depends on it (see `pair_in`).
-    Its place is so many `step`s from that of the row as the other piece's number says, around a table of a power of two
-    of places. With no step there is one place for a row; with a large odd one pairs spread over the whole table, as
+    Its slot is so many `step`s from its row as the other piece's number says, around a table of a power of two of
+    slots. With no step there is one slot for a row; with a large odd one pairs spread over the whole table, as
     most of them are of a few rows when those are searched.
 
-    An entry is the other piece with its code above 32 bits of the cost, so that a place and its entry tell the row.
+    A slot has a few places, so that pairs that are asked for by turns rarely take them from each other. An entry is the
+    other piece with its code above 32 bits of the cost: there are at least as many slots as rows, so that a slot and
+    its entry tell the row.
     """
 
     entries: NDArray[np.int64]
+    """(slots, places): those of a slot as they came, the last first; -1 where there is none."""
     step: int
 
 
 @inlined
-def size_and_step(pieces, bits):
-    """How large a memory is of about 2^bits places a row, and its step: one that gives all pairs of two pieces places
-    of their own if there is room for them; those that differ in their code only share one.
+def shape_and_step(pieces, bits):
+    """The slots and places of a memory of about 2^bits places a row, and its step: one that gives all pairs of two
+    pieces places of their own if there is room for them; those that differ in their code only share a slot.
 
     It has no less than one place a row and less than twice as many as asked for.
     """
     rows = np.int64(1)
     while rows < 2 * pieces:
         rows *= 2
+    ways = min(bits, WAY_BITS)
     step = SPREAD
     if bits == 0:
         step = np.int64(0)
     elif pieces <= 1 << bits:
         step = rows
-    return rows << bits, step
+    return (rows << (bits - ways), np.int64(1) << ways), step
 
 
 def empty_memory(pieces: int, bits: int) -> Memory:
@@ -58,15 +65,15 @@ def empty_memory(pieces: int, bits: int) -> Memory:
 
     What a kernel returns must be no named tuple: Ctrl-C while its constructor runs would crash the process.
     """
-    size, step = size_and_step(pieces, bits)
-    return Memory(np.full(size, -1, np.int64), step)
+    shape, step = shape_and_step(pieces, bits)
+    return Memory(np.full(shape, -1, np.int64), step)
 
 
 @inlined
 def new_memory(pieces, bits):
     """A memory of nothing, for kernels."""
-    size, step = size_and_step(pieces, bits)
-    return Memory(np.full(size, -1, np.int64), step)
+    shape, step = shape_and_step(pieces, bits)
+    return Memory(np.full(shape, -1, np.int64), step)
 
 
 @inlined
@@ -96,9 +103,15 @@ def pair_in(codes, several, piece, direction, other, cell, beside):
 
 
 @inlined
-def slot_of(row, other, step, size):
-    """The place of a pair."""
-    return (row + other * step) & (size - 1)
+def slot_of(row, other, step, slots):
+    """The slot of a pair."""
+    return (row + other * step) & (slots - 1)
+
+
+@inlined
+def fetch_cost(entries, step, row, other):
+    """Ask for the slot of a pair, which will be recalled a moment later."""
+    prefetch(entries, slot_of(row, other, step, len(entries)), 1)
 
 
 @inlined
@@ -109,13 +122,15 @@ def cost_in(entry):
 
 @kernel
 def remember(features, entries, slot, row, other):
-    """Compute the cost of a pair that is not in memory, keep it in its place, and return the entry."""
+    """Compute the cost of a pair that is not in memory, keep it in its slot, and return the entry."""
     side = 4 * (row >> 1) + (row & 1)
     phase = (other >> PHASE_BITS) - 1
     other_side = 4 * (other & ((np.int64(1) << PHASE_BITS) - 1)) + (row & 1) + 2
     cost = np.float32(cost_of(features, squared_distance_in(features, side, other_side, phase)))
     entry = (np.int64(other) << 32) | (np.int64(np.float32(cost).view(np.int32)) & LOW)
-    entries[slot] = entry
+    for way in range(entries.shape[1] - 1, 0, -1):
+        entries[slot, way] = entries[slot, way - 1]
+    entries[slot, 0] = entry
     return entry
 
 
@@ -126,7 +141,11 @@ def recalled(features, entries, step, row, other):
     It takes the parts of a memory, so that a kernel reads no array but `entries` on the way.
     """
     slot = slot_of(row, other, step, len(entries))
-    entry = entries[slot]
+    entry = entries[slot, 0]
+    way = 1
+    while entry >> 32 != other and way < entries.shape[1]:
+        entry = entries[slot, way]
+        way += 1
     if entry >> 32 != other:
         entry = remember(features, entries, slot, row, other)
     return cost_in(entry)

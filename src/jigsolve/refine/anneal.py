@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._access import uncounted
 from .._jit import kernel
 from ..compatibility.bearings import suits
-from ..compatibility.memory import pair_in, recalled
+from ..compatibility.memory import fetch_cost, pair_in, recalled
 from ..genetic.random import GAMMA, below, first_state, mix, unit
 
 # What a cell of the board holds when it holds no piece.
@@ -39,6 +39,8 @@ MOST_SWAPPED = 400
 DRAWN = 4
 # Moves between two looks at the temperature.
 STRIDE = 1024
+# By how much a sum of costs may be off, as a share of it; far more than it ever is.
+ROUNDING = 1e-9
 
 
 class Board(NamedTuple):
@@ -49,6 +51,8 @@ class Board(NamedTuple):
     width: int
     codes: NDArray[np.int32]
     """What pairs are called by where they lie (see `memory.pair_in`), for the same cells."""
+    seams: NDArray[np.float32]
+    """(cells, 2): what it costs with the piece to the right of it, and below it, as noted by `note_costs`."""
 
 
 class Doubts(NamedTuple):
@@ -79,7 +83,7 @@ def new_chain(compatibility, columns, codes, grid, memory, seed, round_number, i
     width = columns + 2
     cells = np.full((pieces // columns + 2) * width, OUTSIDE, np.int32)
     around = np.pad(codes.reshape(-1, columns), 1).ravel()
-    board = Board(cells, np.empty(pieces, np.int32), width, around)
+    board = Board(cells, np.empty(pieces, np.int32), width, around, np.zeros((len(cells), 2), np.float32))
     doubts = Doubts(np.empty(4 * pieces, np.int32), np.full(4 * pieces, -1, np.int32), np.zeros(1, np.int64))
     state = np.full(1, first_state(seed, round_number, index), np.uint64)
     lay_out(compatibility, columns, grid, board, doubts, memory)
@@ -96,8 +100,8 @@ def lay_out(compatibility, columns, grid, board, doubts, memory):
         inside = (cell // columns + 1) * board.width + cell % columns + 1
         board.cells[inside] = grid[cell]
         board.places[grid[cell]] = inside
-    for piece in range(len(grid)):
-        update_doubts(features, several, fair_costs, entries, step, board, doubts, board.places[piece])
+    note_costs(features, several, entries, step, board, board.places, len(grid))
+    note_doubts(fair_costs, board, doubts, board.places, len(grid))
 
 
 @kernel
@@ -108,22 +112,47 @@ def copy_grid(board, columns, grid):
 
 
 @kernel
-def cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark):
-    """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark; each pair once."""
-    cells, width, codes = board.cells, board.width, board.codes
+def cost_as_noted(board, changed, count, marks, mark):
+    """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark, as noted; each once."""
+    cells, width, seams = board.cells, board.width, board.seams
     steps = (1, width, -1, -width)
     total = 0.0
     for index in range(count):
         cell = changed[index]
-        piece = np.int64(cells[cell])
-        if piece < 0:
-            continue
         for direction in range(4):
             beside = cell + steps[direction]
-            other = np.int64(cells[beside])
-            if other >= 0 and (direction < 2 or marks[beside] != mark):
-                row, second = pair_in(codes, several, piece, direction, other, cell, beside)
-                total += recalled(features, entries, step, row, second)
+            if cells[beside] >= 0 and (direction < 2 or marks[beside] != mark):
+                total += seams[min(cell, beside), direction & 1]
+    return total
+
+
+@kernel
+def cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark, allowed):
+    """The cost of all pairs with a piece in one of the `changed` cells, which carry the mark; each pair once.
+
+    Costs are never negative: once it is more than `allowed` the rest is left out. All are asked for before any is read,
+    as they lie anywhere in memory.
+    """
+    cells, width, codes = board.cells, board.width, board.codes
+    steps = (1, width, -1, -width)
+    total = 0.0
+    for turn in range(2):
+        for index in range(count):
+            cell = changed[index]
+            piece = np.int64(cells[cell])
+            if piece < 0:
+                continue
+            for direction in range(4):
+                beside = cell + steps[direction]
+                other = np.int64(cells[beside])
+                if other >= 0 and (direction < 2 or marks[beside] != mark):
+                    row, second = pair_in(codes, several, piece, direction, other, cell, beside)
+                    if turn == 0:
+                        fetch_cost(entries, step, row, second)
+                    else:
+                        total += recalled(features, entries, step, row, second)
+            if total > allowed:
+                return total
     return total
 
 
@@ -165,9 +194,9 @@ def fill_holes(features, several, entries, step, board, holes, hole_count, pool,
 
     With `noise` a fit is judged up to that much too high. Return what was `spent`, with what the pieces cost that were
     put in: each pair is counted when its second piece comes. Costs are never negative, so when more is spent than
-    `allowed` the filling ends, complete or not.
+    `allowed` the filling ends, complete or not: infinitely much if no piece of the pool is cheap enough for a hole.
     """
-    cells, places, width, codes = board
+    cells, places, width, codes, _ = board
     steps = (1, width, -1, -width)
     while hole_count > 0 and spent <= allowed:
         state += GAMMA
@@ -186,7 +215,17 @@ def fill_holes(features, several, entries, step, board, holes, hole_count, pool,
                 if filled == 4:
                     break
         cell = holes[chosen]
-        best, fittest, price = np.inf, 0, 0.0
+        # With noise what is judged best may be too dear although another piece is not, and then is put in all the same.
+        dearest = np.inf if noise > 0 else allowed - spent + ROUNDING * allowed
+        best, fittest, price = np.inf, 0, np.inf
+        for index in range(hole_count):  # They lie anywhere in memory.
+            piece = np.int64(pool[index])
+            for direction in range(4):
+                beside = cell + steps[direction]
+                other = np.int64(cells[beside])
+                if other >= 0:
+                    row, second = pair_in(codes, several, piece, direction, other, cell, beside)
+                    fetch_cost(entries, step, row, second)
         for index in range(hole_count):
             piece = np.int64(pool[index])
             cost = 0.0
@@ -196,12 +235,16 @@ def fill_holes(features, several, entries, step, board, holes, hole_count, pool,
                 if other >= 0:
                     row, second = pair_in(codes, several, piece, direction, other, cell, beside)
                     cost += recalled(features, entries, step, row, second)
+                    if cost >= best or cost > dearest:
+                        break
             judged = cost
             if noise > 0:
                 state += GAMMA
                 judged *= 1 + noise * unit(mix(state))
-            if judged < best:
+            if judged < best and cost <= dearest:
                 best, fittest, price = judged, index, cost
+        if best == np.inf:
+            return np.inf
         spent += price
         hole_count -= 1
         holes[chosen] = holes[hole_count]
@@ -212,51 +255,63 @@ def fill_holes(features, several, entries, step, board, holes, hole_count, pool,
 
 
 @kernel
-def update_doubts(features, several, fair_costs, entries, step, board, doubts, cell):
-    """Bring the doubts of a cell's own sides, and of those that face it, up to date."""
-    cells, width, codes = board.cells, board.width, board.codes
-    sides, indices, counter = doubts
+def note_costs(features, several, entries, step, board, changed, count):
+    """Note what the seams of some cells cost."""
+    cells, width, codes, seams = board.cells, board.width, board.codes, board.seams
     steps = (1, width, -1, -width)
-    piece = np.int64(cells[cell])
-    for direction in range(4):
-        beside = cell + steps[direction]
-        other = np.int64(cells[beside])
-        cost = np.float32(0)
-        if other >= 0:
-            row, second = pair_in(codes, several, piece, direction, other, cell, beside)
-            cost = recalled(features, entries, step, row, second)
-        for turn in range(2):
-            side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
-            if side < 0:
-                continue
-            doubtful = other >= 0 and cost > fair_costs[side]
-            index = indices[side]
-            if doubtful and index < 0:
-                indices[side] = counter[0]
-                sides[counter[0]] = side
-                counter[0] += 1
-            elif not doubtful and index >= 0:
-                counter[0] -= 1
-                last = sides[counter[0]]
-                sides[index] = last
-                indices[last] = index
-                indices[side] = -1
+    for index in range(count):
+        cell = changed[index]
+        piece = np.int64(cells[cell])
+        for direction in range(4):
+            beside = cell + steps[direction]
+            other = np.int64(cells[beside])
+            if other >= 0:
+                row, second = pair_in(codes, several, piece, direction, other, cell, beside)
+                seams[min(cell, beside), direction & 1] = recalled(features, entries, step, row, second)
 
 
 @kernel
-def dearest_doubt(features, several, fair_costs, entries, step, board, doubts, state):
-    """The side that costs most beyond what is fair, of DRAWN sides in doubt."""
-    cells, places, width, codes = board
+def note_doubts(fair_costs, board, doubts, changed, count):
+    """Bring the doubts of the sides of some cells, and of those that face them, up to date."""
+    cells, width, seams = board.cells, board.width, board.seams
+    sides, indices, counter = doubts
     steps = (1, width, -1, -width)
+    for at in range(count):
+        cell = changed[at]
+        piece = np.int64(cells[cell])
+        for direction in range(4):
+            beside = cell + steps[direction]
+            other = np.int64(cells[beside])
+            cost = seams[min(cell, beside), direction & 1]
+            for turn in range(2):
+                side = 4 * piece + direction if turn == 0 else 4 * other + (direction ^ 2)
+                if side < 0:
+                    continue
+                doubtful = other >= 0 and cost > fair_costs[side]
+                index = indices[side]
+                if doubtful and index < 0:
+                    indices[side] = counter[0]
+                    sides[counter[0]] = side
+                    counter[0] += 1
+                elif not doubtful and index >= 0:
+                    counter[0] -= 1
+                    last = sides[counter[0]]
+                    sides[index] = last
+                    indices[last] = index
+                    indices[side] = -1
+
+
+@kernel
+def dearest_doubt(fair_costs, board, doubts, state):
+    """The side that costs most beyond what is fair, of DRAWN sides in doubt."""
+    places, width, seams = board.places, board.width, board.seams
     dearest, most = np.int64(0), -np.inf
     for _ in range(DRAWN):
         state += GAMMA
         side = np.int64(doubts.sides[below(mix(state), doubts.number[0])])
-        piece, direction = side >> 2, side & 3
-        cell = np.int64(places[piece])
-        beside = cell + steps[direction]
-        row, second = pair_in(codes, several, piece, direction, np.int64(cells[beside]), cell, beside)
-        excess = recalled(features, entries, step, row, second) - fair_costs[side]
+        direction = side & 3
+        cell = np.int64(places[side >> 2]) - (0, 0, 1, width)[direction]
+        excess = seams[cell, direction & 1] - fair_costs[side]
         if excess > most:
             dearest, most = side, excess
     return dearest
@@ -337,14 +392,15 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
 
     A piece is brought only where it can lie, given the `phases` of the frame (see `frame_phases`).
 
-    Invariant between two moves: the board holds every piece once, and `doubts` lists the sides that are in doubt.
+    Invariant between two moves: the board holds every piece once, what its seams cost is noted, and `doubts` lists the
+    sides that are in doubt.
     """
     compatibility = uncounted(compatibility)
     candidates, partners = compatibility.candidates, compatibility.partners
     fair_costs, features = compatibility.fair_costs, compatibility.features
     masks, several = compatibility.bearings.masks, compatibility.bearings.several
     board, doubts, states = chain
-    cells, places, width, _ = board
+    cells, places, width, _, _ = board
     sides, doubt_count = doubts.sides, doubts.number
     entries, step = memory
     pieces = len(places)
@@ -367,7 +423,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
         if doubt_count[0] == 0:
             break
         # A seam in doubt, and a piece that would fit there: the first candidate in half of all cases, and so on.
-        side = dearest_doubt(features, several, fair_costs, entries, step, board, doubts, state)
+        side = dearest_doubt(fair_costs, board, doubts, state)
         state += np.uint64(DRAWN + 1) * GAMMA
         bits_drawn = mix(state)
         anchor, direction = side >> 2, side & 3
@@ -400,7 +456,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
             mark += 1
             for index in range(count):
                 marks[changed[index]] = mark
-            cost_before = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
+            cost_before = cost_as_noted(board, changed, count, marks, mark)
             for index in range(count):
                 before[index] = cells[changed[index]]
                 pool[index] = cells[targets[index]]
@@ -409,9 +465,10 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
                 places[pool[index]] = changed[index]
             state += GAMMA
             allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-            if cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark) <= allowed:
-                for index in range(count):
-                    update_doubts(features, several, fair_costs, entries, step, board, doubts, changed[index])
+            cost = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark, allowed)
+            if cost <= allowed:
+                note_costs(features, several, entries, step, board, changed, count)
+                note_doubts(fair_costs, board, doubts, changed, count)
             else:
                 for index in range(count):
                     cells[changed[index]] = before[index]
@@ -468,7 +525,7 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
                     changed[count] = cell
                     count += 1
 
-        cost_before = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
+        cost_before = cost_as_noted(board, changed, count, marks, mark)
         for index in range(count):
             before[index] = cells[changed[index]]
             cells[changed[index]] = HOLE
@@ -505,13 +562,13 @@ def anneal(compatibility, columns, phases, chain, memory, begin, end, moves, tem
         # Metropolis: dearer by more than this is refused. It is drawn first, so that hopeless moves end early.
         state += GAMMA
         allowed = cost_before - heat * np.log(1 - unit(mix(state)))
-        spent = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark)
+        spent = cost_of_pairs(features, several, entries, step, board, changed, count, marks, mark, allowed)
         spent = fill_holes(
             features, several, entries, step, board, holes, hole_count, pool, choices, noise, spent, allowed
         )
         if spent <= allowed:
-            for index in range(count):
-                update_doubts(features, several, fair_costs, entries, step, board, doubts, changed[index])
+            note_costs(features, several, entries, step, board, changed, count)
+            note_doubts(fair_costs, board, doubts, changed, count)
         else:
             for index in range(count):
                 cells[changed[index]] = before[index]

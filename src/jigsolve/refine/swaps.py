@@ -18,7 +18,7 @@ from .._jit import kernel
 from ..compatibility.candidates import Compatibility
 from ..compatibility.memory import Memory, pair_in, recalled
 from ..threads import Threads
-from .anneal import OUTSIDE, Board, cost_of_pairs
+from .anneal import OUTSIDE, ROUNDING, Board, cost_as_noted, cost_of_pairs, note_costs
 from .patches import widened
 
 # The heights and widths of rectangles, and the longest of them.
@@ -65,7 +65,10 @@ def swapped(
     cells = np.pad(grid, 1, constant_values=OUTSIDE)
     places = np.empty(grid.size, dtype=np.int32)
     places[grid.ravel()] = np.flatnonzero(cells != OUTSIDE)
-    board = Board(cells.ravel(), places, cells.shape[1], np.pad(codes.reshape(grid.shape), 1).ravel())
+    around = np.pad(codes.reshape(grid.shape), 1).ravel()
+    board = Board(cells.ravel(), places, cells.shape[1], around, np.zeros((cells.size, 2), dtype=np.float32))
+    with memory() as own:
+        note_all_costs(compatibility, board, own)
     pieces = np.arange(grid.size)
     while len(pieces) > 0:
         found = Found(np.zeros(len(pieces)), *np.zeros((2, len(pieces), 2), dtype=np.int32))
@@ -85,6 +88,15 @@ def swapped(
 
 
 @kernel
+def note_all_costs(compatibility, board, memory):
+    """Note what all seams of the board cost."""
+    compatibility = uncounted(compatibility)
+    features, several = compatibility.features, compatibility.bearings.several
+    entries, step = memory
+    note_costs(features, several, entries, step, board, board.places, len(board.places))
+
+
+@kernel
 def swap(board, changed, count):
     """Let the pieces of cells that are listed by turns change places on the board."""
     for index in range(0, count, 2):
@@ -93,8 +105,11 @@ def swap(board, changed, count):
 
 
 @kernel
-def gain_of_swap(features, several, memory, board, room, corner, other, height, width):
-    """What it gains to swap two rectangles that do not overlap, given their first cells, which `room` lists then."""
+def gain_of_swap(features, several, memory, board, room, corner, other, height, width, least):
+    """What it gains to swap two rectangles that do not overlap, given their first cells, which `room` lists then.
+
+    If that is not more than `least`, anything that is not.
+    """
     entries, step = memory
     room.mark[0] += 1
     count, mark = 0, room.mark[0]
@@ -105,9 +120,10 @@ def gain_of_swap(features, several, memory, board, room, corner, other, height, 
             room.marks[corner + behind] = mark
             room.marks[other + behind] = mark
             count += 2
-    before = cost_of_pairs(features, several, entries, step, board, room.changed, count, room.marks, mark)
+    before = cost_as_noted(board, room.changed, count, room.marks, mark)
     swap(board, room.changed, count)
-    after = cost_of_pairs(features, several, entries, step, board, room.changed, count, room.marks, mark)
+    allowed = before - least + ROUNDING * before
+    after = cost_of_pairs(features, several, entries, step, board, room.changed, count, room.marks, mark, allowed)
     swap(board, room.changed, count)
     return before - after
 
@@ -121,7 +137,7 @@ def find_swaps(compatibility, board, memory, pieces, found, begin, end):
     compatibility = uncounted(compatibility)
     features, several, candidates = compatibility.features, compatibility.bearings.several, compatibility.candidates
     entries, step = memory
-    cells, places, width, codes = board
+    cells, places, width, codes, seams = board
     steps = (1, width, -1, -width)
     room = Room(np.empty(2 * LONGEST * LONGEST, np.int32), np.zeros(len(cells), np.int64), np.zeros(1, np.int64))
     for index in range(begin, end):
@@ -132,8 +148,7 @@ def find_swaps(compatibility, board, memory, pieces, found, begin, end):
             beside = np.int64(cells[goal])
             if beside < 0:
                 continue
-            row, second = pair_in(codes, several, piece, direction, beside, cell, goal)
-            cost = recalled(features, entries, step, row, second)
+            cost = seams[min(cell, goal), direction & 1]
             for rank in range(candidates.shape[1]):
                 wanted = np.int64(candidates[4 * piece + direction, rank]) >> 2
                 row, second = pair_in(codes, several, piece, direction, wanted, cell, goal)
@@ -160,8 +175,9 @@ def try_rectangles(features, several, memory, board, room, direction, goal, sour
                 if abs(top - other_top) < tall and abs(start - other_start) < wide:
                     continue
                 corner, other = top * width + start, other_top * width + other_start
-                gain = gain_of_swap(features, several, memory, board, room, corner, other, tall, wide)
-                if gain > found.gains[index]:
+                best = found.gains[index]
+                gain = gain_of_swap(features, several, memory, board, room, corner, other, tall, wide, best)
+                if gain > best:
                     found.gains[index] = gain
                     found.corners[index, 0], found.corners[index, 1] = corner, other
                     found.sizes[index, 0], found.sizes[index, 1] = tall, wide
@@ -172,10 +188,11 @@ def make_swaps(compatibility, board, memory, found, order, least_gain, changed):
     """Make the swaps that were found, in an order, that still gain enough; mark the cells that change."""
     compatibility = uncounted(compatibility)
     features, several = compatibility.features, compatibility.bearings.several
+    entries, step = memory
     room = Room(np.empty(2 * LONGEST * LONGEST, np.int32), np.zeros(len(board.cells), np.int64), np.zeros(1, np.int64))
     for place in range(len(order)):
         (corner, other), (height, width) = found.corners[order[place]], found.sizes[order[place]]
-        gain = gain_of_swap(features, several, memory, board, room, corner, other, height, width)
+        gain = gain_of_swap(features, several, memory, board, room, corner, other, height, width, least_gain)
         if gain > least_gain:
             count = 2 * height * width
             swap(board, room.changed, count)
@@ -183,3 +200,4 @@ def make_swaps(compatibility, board, memory, found, order, least_gain, changed):
                 cell = room.changed[index]
                 board.places[board.cells[cell]] = cell
                 changed[cell] = True
+            note_costs(features, several, entries, step, board, room.changed, count)
