@@ -77,10 +77,9 @@ def _sure(loops: Loops) -> NDArray[np.int32]:
     return sure[order[ratios[order] < np.float32(SURE_RATIO)]]
 
 
-@inlined
-def keep_cheapest(corners, corner, cost, loops):
+@kernel
+def keep_cheapest(corners, corner, cost, cheapest, next_cheapest, found):
     """Note a loop for the piece in one of its corners, if it is the cheapest or the next for that."""
-    cheapest, next_cheapest, found = loops
     piece = corners[corner]
     if cost < cheapest[piece, corner]:
         next_cheapest[piece, corner] = cheapest[piece, corner]
@@ -94,12 +93,14 @@ def keep_cheapest(corners, corner, cost, loops):
 @kernel
 def join_loops(loops, more):
     """Take over what is cheaper among more loops, found by others."""
-    for piece in range(len(loops.cheapest)):
+    cheapest, next_cheapest, found = loops
+    for piece in range(len(cheapest)):
         for corner in range(4):
             if more.corners[piece, corner, 0] >= 0:
-                keep_cheapest(more.corners[piece, corner], corner, more.cheapest[piece, corner], loops)
+                corners = more.corners[piece, corner]
+                keep_cheapest(corners, corner, more.cheapest[piece, corner], cheapest, next_cheapest, found)
                 rival = more.next_cheapest[piece, corner]
-                loops.next_cheapest[piece, corner] = min(loops.next_cheapest[piece, corner], rival)
+                next_cheapest[piece, corner] = min(next_cheapest[piece, corner], rival)
 
 
 @inlined
@@ -118,42 +119,62 @@ def find_loops(candidates, costs, settled, loops, begin, end):
     A loop is (top left, top right, bottom left, bottom right), of which each of the left two has the piece beside it,
     and each of the upper two the piece below it, among its candidates. Each is met once, from its top left piece. Those
     with a seam that is settled otherwise are left out.
-    Invariant: `marks` of a piece is `mark` if it is a candidate below the top right piece of the moment; `fits` is then
-    what it costs there.
+    Invariants: of the pieces that may lie below the top left one and beside those, `below` and `beyond` hold those that
+    are open, with what they cost there. `marks` of a piece is `mark` if it is a candidate below the top right piece of
+    the moment; `fits` is then what it costs there.
     """
+    cheapest, next_cheapest, found = loops
     pieces, sought = len(settled), min(candidates.shape[1], SOUGHT)
-    marks, fits = np.zeros(pieces, np.int64), np.empty(pieces, np.float32)
+    marks, fits = np.zeros(pieces, np.int32), np.empty(pieces, np.float32)
+    below, below_costs = np.empty(sought, np.int64), np.empty(sought, np.float32)
+    beyond, beyond_costs = np.empty((sought, sought), np.int64), np.empty((sought, sought), np.float32)
+    counts = np.empty(sought, np.int64)
     corners = np.empty(4, np.int64)
-    mark = np.int64(0)
+    mark = np.int32(0)
     for top_left in range(begin, end):
         corners[0] = top_left
+        count = gather_open(candidates, costs, settled, 4 * top_left + 1, below, below_costs)
+        for down in range(count):
+            counts[down] = gather_open(candidates, costs, settled, 4 * below[down], beyond[down], beyond_costs[down])
         for right in range(sought):
             top_right = np.int64(candidates[4 * top_left, right] >> 2)
             if not is_open(settled, top_left, 0, top_right):
                 continue
             corners[1] = top_right
             top = costs[4 * top_left, right]
-            mark += 1
+            mark += np.int32(1)
             for rank in range(sought):
                 other = candidates[4 * top_right + 1, rank] >> 2
                 if is_open(settled, top_right, 1, other):
                     marks[other] = mark
                     fits[other] = costs[4 * top_right + 1, rank]
             marks[top_left] = 0
-            for down in range(sought):
-                bottom_left = np.int64(candidates[4 * top_left + 1, down] >> 2)
-                if bottom_left == top_right or not is_open(settled, top_left, 1, bottom_left):
+            for down in range(count):
+                if below[down] == top_right:
                     continue
-                corners[2] = bottom_left
-                two = top + costs[4 * top_left + 1, down]
-                for rank in range(sought):
-                    bottom_right = np.int64(candidates[4 * bottom_left, rank] >> 2)
-                    if not is_open(settled, bottom_left, 0, bottom_right) or marks[bottom_right] != mark:
+                corners[2] = below[down]
+                two = top + below_costs[down]
+                for index in range(counts[down]):
+                    bottom_right = beyond[down, index]
+                    if marks[bottom_right] != mark:
                         continue
                     corners[3] = bottom_right
-                    cost = (two + costs[4 * bottom_left, rank]) + fits[bottom_right]
+                    cost = (two + beyond_costs[down, index]) + fits[bottom_right]
                     for corner in range(4):
-                        keep_cheapest(corners, corner, cost, loops)
+                        if cost < next_cheapest[corners[corner], corner]:  # It rarely is, and a call takes its time.
+                            keep_cheapest(corners, corner, cost, cheapest, next_cheapest, found)
+
+
+@inlined
+def gather_open(candidates, costs, settled, side, others, their_costs):
+    """Gather the first candidates of a side that may lie there, with what they cost, and return how many they are."""
+    count = 0
+    for rank in range(len(others)):
+        other = np.int64(candidates[side, rank] >> 2)
+        if is_open(settled, side >> 2, side & 3, other):
+            others[count], their_costs[count] = other, costs[side, rank]
+            count += 1
+    return count
 
 
 @kernel
