@@ -517,6 +517,7 @@ def are_untouched(codes, changed):
 @kernel
 def count_proposals(candidates, segments, changed):
     """How many hypotheses `propose` can find at most."""
+    segments = uncounted(segments)
     count = 0
     for side in range(len(candidates)):
         if is_exposed(segments, side):
@@ -530,6 +531,7 @@ def count_proposals(candidates, segments, changed):
 @kernel
 def propose(candidates, segments, changed, frame, codes):
     """Note all hypotheses about segments that have changed that candidates give rise to, and return how many."""
+    segments = uncounted(segments)
     heights, widths = segments.heights, segments.widths
     count = 0
     for side in range(len(candidates)):
@@ -665,6 +667,7 @@ def find_closures(codes, evidence, table, known, starts, numbers, segments, clos
     Only the third that fits best counts. It is looked for among the hypotheses about the segment with fewer of them,
     which are in the order of their evidence: so the search ends where none can be better, or where they say little.
     """
+    segments = uncounted(segments)
     for index in range(begin, end):
         if closures[index] >= 0:
             continue
@@ -730,6 +733,8 @@ def believe(hypotheses, starts, numbers, segments, frame, margin, believed):
     all of them can be carried out at once.
     """
     codes, evidence, _, seams = hypotheses
+    codes, evidence, segments = uncounted(codes), uncounted(evidence), uncounted(segments)
+    starts, numbers = uncounted(starts), uncounted(numbers)
     count = len(segments.sizes)
     absorbed, grown = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     top, left = np.zeros(count, np.int64), np.zeros(count, np.int64)
