@@ -51,9 +51,11 @@ EXCHANGING = (0, 2, 4, 6)
 SHIFTING = (1, 3, 5, 7)
 IDLE = 2
 PAYING_SHARE = 1e-4
-# How many segments are shifted at most at a time, and moves of a chain that mends what a shift left, at effort 0.
+# How many segments are shifted at most at a time, and moves of a chain that mends what a shift left, at effort 0. As many
+# chains mend as in a round, but no more than this divided by the number of pieces, and two in any case.
 MOST_SHIFTED = 6
 MENDING_MOVES = 3_000
+MENDING_CHAINS_BY_PIECES = 60_000
 # How often many cells are rearranged at once, and how many at most after that: it takes their number's cube.
 LONG_TURNS = 2
 CELLS_AFTER = 1250
@@ -264,7 +266,8 @@ def _mended(
 ) -> Generator[Refinement, None, Refinement]:
     """Return the arrangement of the moment with what is cheaper in another one, once that was annealed for a while."""
     trial = replace(now, grid=other, cost=setting.cost_of(other))
-    chains = _new_chains(setting, (other,), now.round, series)
+    count = min(len(TEMPERATURES), max(2, MENDING_CHAINS_BY_PIECES // len(other)))
+    chains = _new_chains(setting, (other,), now.round, series, count)
     trial = yield from _meanwhile(now, _annealed(setting, trial, chains, MENDING_MOVES * 2**setting.effort))
     return _merged(setting, now, [trial.grid])
 
@@ -318,7 +321,13 @@ def most_moves(pieces: int, effort: int) -> tuple[int, int]:
     return min(MOST_MOVES * 2**effort, in_all), in_all
 
 
-def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: int, series: int = 0) -> list[Chain]:
+def _new_chains(
+    setting: Setting,
+    grids: tuple[NDArray[np.int32], ...],
+    number: int,
+    series: int = 0,
+    count: int = len(TEMPERATURES),
+) -> list[Chain]:
     """Return chains that start from one of the grids after the other; each series of a round is another."""
     seeds, codes = (np.uint64(setting.seed), np.uint64(number)), setting.codes_of(grids[0])
     with setting.memory() as memory:
@@ -332,7 +341,7 @@ def _new_chains(setting: Setting, grids: tuple[NDArray[np.int32], ...], number: 
                 *seeds,
                 np.uint64(series * len(TEMPERATURES) + index),
             )
-            for index in range(len(TEMPERATURES))
+            for index in range(count)
         ]
 
 
@@ -355,7 +364,7 @@ def _advance(
 ) -> None:
     def advance(begin: int, end: int) -> None:
         with setting.memory() as memory:
-            for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
+            for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=False):
                 heat = setting.unit * temperature
                 anneal(setting.compatibility, setting.columns, phases, chain, memory, *bounds, moves, heat)
 
