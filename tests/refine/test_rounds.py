@@ -371,6 +371,28 @@ def test_a_segment_that_lies_beside_its_place_is_shifted_and_mended(monkeypatch,
     assert [facts(part) for part in results[0]] == [facts(part) for part in results[1]]
 
 
+@pytest.mark.parametrize(("by_pieces", "expected"), [(10**6, 4), (240 * 3 + 100, 3), (240, 2)])
+def test_fewer_chains_mend_a_shift_in_a_larger_puzzle(monkeypatch, portrait, by_pieces, expected):
+    monkeypatch.setattr(module, "MENDING_CHAINS_BY_PIECES", by_pieces)
+    monkeypatch.setattr(module, "SHIFTING", (0,))
+    monkeypatch.setattr(module, "EXCHANGING", ())
+    monkeypatch.setattr(module, "rearranged", lambda features, grounds, grid, *more: iter_of(grid))
+    monkeypatch.setattr(module, "most_moves", lambda pieces, effort: (0, 0))
+    swap_nothing(monkeypatch)
+    chains, original = [], module._annealed
+
+    def noted(setting, now, own, moves):
+        chains.append(len(own))
+        return original(setting, now, own, moves)
+
+    monkeypatch.setattr(module, "_annealed", noted)
+    grid = np.arange(240).reshape(15, 16)
+    grid[4:10, 3:12] = np.roll(grid[4:10, 3:12], 3, axis=1)
+    parts = refined(portrait, 16, grid.ravel())
+    assert parts[-1].grid[64:160].tolist() == list(range(64, 160))
+    assert chains[0] == expected  # The rounds' own come after it.
+
+
 def test_segments_are_shifted_again_only_if_something_has_changed(monkeypatch, portrait):
     asked = []
 

@@ -51,8 +51,8 @@ EXCHANGING = (0, 2, 4, 6)
 SHIFTING = (1, 3, 5, 7)
 IDLE = 2
 PAYING_SHARE = 1e-4
-# How many segments are shifted at most at a time, and moves of a chain that mends what a shift left, at effort 0. As many
-# chains mend as in a round, but no more than this divided by the number of pieces, and two in any case.
+# How many segments are shifted at most at a time, and moves of a chain that mends what a shift left, at effort 0. As
+# many chains mend as in a round, but no more than this divided by the number of pieces, and two in any case.
 MOST_SHIFTED = 6
 MENDING_MOVES = 3_000
 MENDING_CHAINS_BY_PIECES = 60_000
