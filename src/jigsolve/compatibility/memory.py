@@ -18,7 +18,7 @@ LOW = np.int64(0xFFFFFFFF)
 PHASE_BITS = np.int64(24)
 # Steps that spread numbers evenly: 2^32 parted by the golden ratio.
 SPREAD = np.int64(0x9E3779B1)
-# How many places a cost has at most, as a power of two: half a cache line, which comes as one.
+# How many places a cost has at most, as a power of two: half a cache line, so that they mostly come as one.
 WAY_BITS = 2
 
 

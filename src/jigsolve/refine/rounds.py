@@ -364,7 +364,7 @@ def _advance(
 ) -> None:
     def advance(begin: int, end: int) -> None:
         with setting.memory() as memory:
-            for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=False):
+            for chain, temperature in zip(chains[begin:end], TEMPERATURES[begin:end], strict=True):
                 heat = setting.unit * temperature
                 anneal(setting.compatibility, setting.columns, phases, chain, memory, *bounds, moves, heat)
 
